@@ -1,0 +1,138 @@
+"""Check what users pass, once, with messages that name the value, the rule and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup.exceptions import InvalidInputError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Scheme: TypeAlias = Literal["single-sample", "case-control"]
+
+
+def brief(value: object, limit: int = 40) -> str:
+    """Show a value in a message without letting a huge one flood the terminal."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def check_scheme(scheme: str, caller: str) -> Scheme:
+    """Return the scheme if it is one of the two that exist."""
+    if scheme not in get_args(Scheme):
+        raise InvalidInputError(
+            f"{caller} needs scheme to be 'single-sample' (labeled and unlabeled rows are one "
+            f"sample) or 'case-control' (the unlabeled rows alone are the population). "
+            f"Got {brief(scheme)}."
+        )
+    return scheme  # type: ignore[return-value]
+
+
+def check_alpha_beta(alpha: Any, beta: Any, caller: str) -> None:
+    """Require 0 <= alpha < beta <= 1, for numbers or arrays of draws."""
+    try:
+        alpha_array, beta_array = np.asarray(alpha, float), np.asarray(beta, float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{caller} needs alpha and beta to be numbers. Got alpha={brief(alpha)}, "
+            f"beta={brief(beta)}."
+        ) from error
+    if alpha_array.size == 0 or beta_array.size == 0:
+        raise InvalidInputError(f"{caller} needs at least one value of alpha and beta. Got none.")
+    for name, values in (("alpha", alpha_array), ("beta", beta_array)):
+        bad = ~((values >= 0) & (values <= 1))
+        if bad.any():
+            raise InvalidInputError(
+                f"{caller} needs {name} in [0, 1]: it is a share of rows. "
+                f"Got {name}={values[bad].flat[0]:g}. "
+                f"Pass a share such as 0.2, not a percentage or a count."
+            )
+    alpha_array, beta_array = np.broadcast_arrays(alpha_array, beta_array)
+    bad = alpha_array >= beta_array
+    if bad.any():
+        raise InvalidInputError(
+            f"{caller} needs 0 <= alpha < beta <= 1: labeled rows must be richer in positives "
+            f"than unlabeled rows. Got alpha={alpha_array[bad].flat[0]:g}, "
+            f"beta={beta_array[bad].flat[0]:g}. Pass a smaller alpha, or beta=1.0 if every label "
+            f"is right."
+        )
+
+
+def as_vector(values: Any, name: str, caller: str) -> NDArray[Any]:
+    """Turn input into a one-dimensional array, without copying where possible."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        hint = " Pass predict_proba(X)[:, 1]." if array.ndim == 2 and array.shape[1] == 2 else ""
+        raise InvalidInputError(
+            f"{caller} needs {name} to have one value per row. Got shape {array.shape}.{hint}"
+        )
+    return array
+
+
+def as_numbers(values: Any, name: str, caller: str) -> FloatArray:
+    """Turn input into a one-dimensional float array; text and objects are refused."""
+    array = as_vector(values, name, caller)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{caller} needs {name} to be numbers. Got {brief(str(array.flat[0]))} "
+                f"of type {array.dtype}. Convert the column to numbers first."
+            ) from error
+    return array.astype(np.float64, copy=False)
+
+
+def check_same_length(first: NDArray[Any], second: NDArray[Any], names: str, caller: str) -> None:
+    """Require two vectors to describe the same rows."""
+    if len(first) != len(second):
+        raise InvalidInputError(
+            f"{caller} needs {names} to have one value per row each. "
+            f"Got {len(first):,} and {len(second):,}. Check that both come from the same rows."
+        )
+
+
+def unknown_labels_error(caller: str, found: object, n_rows: int) -> InvalidInputError:
+    """Build the error for labels outside {1, 0, -1}."""
+    return InvalidInputError(
+        f"{caller} needs labels to be 1 (labeled positive), 0 (unlabeled) or -1 (known negative). "
+        f"Got {brief(found)} in {n_rows:,} rows. "
+        f"Map your labels to these values first."
+    )
+
+
+def label_masks(
+    s: Any, caller: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """Split labels into masks of labeled, unlabeled and (if any) known-negative rows."""
+    array = as_vector(s, "s", caller)
+    if array.dtype.kind == "b":
+        return array, ~array, None
+    if array.dtype.kind not in "iuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise unknown_labels_error(caller, str(array.flat[0]), len(array)) from error
+    labeled, unlabeled = array == 1, array == 0
+    if np.count_nonzero(labeled) + np.count_nonzero(unlabeled) == len(array):
+        return labeled, unlabeled, None
+    negative = array == -1
+    strange = ~(labeled | unlabeled | negative)
+    if strange.any():
+        raise unknown_labels_error(caller, array[strange][0].item(), len(array))
+    return labeled, unlabeled, negative
+
+
+def check_some_rows(n_labeled: float, n_unlabeled: float, caller: str) -> None:
+    """Require at least one labeled and one unlabeled row."""
+    if n_labeled <= 0 or n_unlabeled <= 0:
+        missing, value = ("labeled", 1) if n_labeled <= 0 else ("unlabeled", 0)
+        raise InvalidInputError(
+            f"{caller} needs labeled and unlabeled rows: performance is recovered from how they "
+            f"differ. Got {n_labeled:,.0f} labeled and {n_unlabeled:,.0f} unlabeled rows. "
+            f"Check that the label column marks {missing} rows with {value}."
+        )

@@ -1,0 +1,312 @@
+"""evaluate: how good a classifier really is, with honest uncertainty."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import Scheme, check_scheme
+from recoup._prior import Prior
+from recoup.evaluation.measure import Band, measure, naive_counts
+from recoup.evaluation.results import (
+    Baseline,
+    Estimate,
+    Evaluation,
+    Feasibility,
+    OperatingPoint,
+    Sensitivity,
+)
+from recoup.evaluation.uncertainty import uncertainty
+from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
+from recoup.metrics._resample import bootstrap
+from recoup.metrics._spec import metric_spec
+from recoup.metrics.bounds import bounds_at
+from recoup.metrics.curves import RocCurve, metric_along, recovered_roc
+from recoup.metrics.rates import Mixture, propensity_table
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+__all__ = [
+    "Band",
+    "Baseline",
+    "Estimate",
+    "Evaluation",
+    "Feasibility",
+    "OperatingPoint",
+    "Sensitivity",
+    "evaluate",
+]
+
+# Below these sizes the intervals' coverage was not shown to hold (make study).
+FEW_LABELED, FEW_UNLABELED = 30, 100
+
+
+def evaluate(
+    s: ArrayLike | ScoreTable,
+    scores: ArrayLike | None = None,
+    *,
+    alpha: Any = None,
+    beta: Any = 1.0,
+    scheme: Scheme = "single-sample",
+    threshold: float | str | None = None,
+    confidence: float = 0.95,
+    n_boot: int = 2000,
+    random_state: int | np.random.Generator | None = 0,
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> Evaluation:
+    """Recover how good a classifier really is from positive-unlabeled scores.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,) or ScoreTable
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Higher is more positive. Left out when ``s`` is a table.
+    alpha : float, (low, high), draws, or prior estimate
+        Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: an
+        interval by the worst case over it, draws by one draw per replicate.
+    beta : float or draws, default=1.0
+        Share of true positives among the labeled rows.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    threshold : float or str, optional
+        Where scores become predictions (``score >= threshold``), or the name of a metric to
+        maximise. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
+    confidence : float, default=0.95
+        Level of intervals and bounds.
+    n_boot : int, default=2000
+        Bootstrap replicates for areas and bands, and permutations for the baseline. 0 leaves
+        them out.
+    random_state : int, Generator or None, default=0
+        Source of randomness.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
+        the place of alpha.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(5000) < 0.3
+    >>> s = (positive & (rng.random(5000) < 0.4)).astype(int)
+    >>> scores = 1 / (1 + np.exp(-rng.normal(2.0 * positive - 1.0)))
+    >>> evaluation = evaluate(s, scores, alpha=0.2)
+    >>> evaluation["roc_auc"]
+    Estimate(roc_auc: pu 0.826, recovered 0.909 [0.888, 0.925])
+    """
+    check_scheme(scheme, "evaluate")
+    if not 0 < confidence < 1:
+        raise InvalidInputError(
+            f"evaluate needs confidence between 0 and 1. Got {confidence:g}. Pass 0.95 for 95%."
+        )
+    if n_boot < 0:
+        raise InvalidInputError(f"evaluate needs n_boot >= 0. Got {n_boot}.")
+    rng = np.random.default_rng(random_state)
+    table, naive_table, prior, scheme = _read_input(
+        s, scores, alpha, beta, scheme, threshold, sample_weight, propensity, rng
+    )
+    mixture = Mixture.of(table, prior.alpha, prior.beta, scheme)
+    roc = recovered_roc(table, mixture)
+    notes: list[str] = []
+    cut = _choose_threshold(threshold, table, roc, notes)
+    replicates = bootstrap(table, n_boot, rng) if n_boot else None
+
+    naive_mixture = Mixture.of(naive_table, 0.0, 1.0, "single-sample")
+    naive_roc = recovered_roc(naive_table, naive_mixture)
+    observed = measure(naive_table, naive_mixture, naive_roc, cut)
+    recovered = measure(table, mixture, roc, cut)
+    limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
+    extremes = (
+        bounds_at(table, cut, prior.interval or prior.alpha, confidence=confidence)
+        if prior.beta == 1
+        else {}
+    )
+    metrics = {}
+    for key, (raw, value) in recovered.items():
+        spec = metric_spec(key, "evaluate")
+        low, high = limits.get(key, (np.nan, np.nan))
+        metrics[key] = Estimate(
+            key,
+            spec.label,
+            observed[key][1],
+            value,
+            raw,
+            min(spec.clip(low), value) if low == low else np.nan,
+            max(spec.clip(high), value) if high == high else np.nan,
+            *extremes.get(key, (np.nan, np.nan)),
+        )
+
+    feasibility = feasibility_of(table, mixture, confidence)
+    notes += _notes(table, metrics, feasibility, prior)
+    return Evaluation(
+        metrics=metrics,
+        alpha=prior.alpha,
+        beta=prior.beta,
+        pi=float(mixture.pi),
+        scheme=scheme,
+        threshold=cut,
+        confidence=confidence,
+        n_labeled=naive_table.n_labeled,
+        n_unlabeled=naive_table.n_unlabeled - table.n_negative,
+        n_negative=table.n_negative,
+        feasibility=feasibility,
+        notes=tuple(notes),
+        roc=roc,
+        roc_band=bands.get("roc"),
+        pr_band=bands.get("pr"),
+        lift_band=bands.get("lift"),
+        prior=prior,
+        table=table,
+        naive_table=naive_table,
+        mixture=mixture,
+        n_boot=n_boot,
+        seed=int(rng.integers(2**32)),
+    )
+
+
+def _read_input(
+    s: ArrayLike | ScoreTable,
+    scores: ArrayLike | None,
+    alpha: Any,
+    beta: Any,
+    scheme: Scheme,
+    threshold: float | str | None,
+    sample_weight: ArrayLike | None,
+    propensity: ArrayLike | None,
+    rng: np.random.Generator,
+) -> tuple[ScoreTable, ScoreTable, Prior, Scheme]:
+    """Count the rows, for recovery and as taken at face value, and read what is known of alpha."""
+    keep = (0.5, float(threshold)) if isinstance(threshold, int | float) else (0.5,)
+    if isinstance(s, ScoreTable):
+        if any(extra is not None for extra in (scores, sample_weight, propensity)):
+            raise InvalidInputError(
+                "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
+                "in it already. Drop the other arguments."
+            )
+        table = s.thin(DEFAULT_BINS, keep)
+        return table, naive_counts(table), Prior.of(alpha, beta, "evaluate"), scheme
+    if scores is None:
+        raise InvalidInputError(
+            "evaluate needs scores beside the labels. Got only one of them. "
+            "Call evaluate(s, scores, alpha=...)."
+        )
+    if propensity is not None:
+        if alpha is not None:
+            raise InvalidInputError(
+                "evaluate takes alpha or propensity, not both: propensities already say how many "
+                "positives are hidden. Drop one."
+            )
+        table, share = propensity_table(s, scores, propensity, sample_weight, "evaluate")
+        naive = ScoreTable.from_arrays(
+            s, scores, sample_weight=sample_weight, bins=DEFAULT_BINS, keep=keep
+        )
+        # The implied share of positives, the mean of s/e, is itself a sample mean.
+        squares = table.square_sums[0] / table.n_unlabeled
+        error = np.sqrt(max(squares - share**2, 0.0) / table.n_unlabeled)
+        draws = np.clip(rng.normal(share, error, size=2000), 0.0, 1 - 1e-6)
+        prior = Prior(share, 1.0, alpha_draws=draws)
+        return table.thin(DEFAULT_BINS, keep), naive, prior, "case-control"
+    prior = Prior.of(alpha, beta, "evaluate")
+    table = ScoreTable.from_arrays(
+        s, scores, sample_weight=sample_weight, bins=DEFAULT_BINS, keep=keep
+    )
+    return table, naive_counts(table), prior, scheme
+
+
+def _choose_threshold(
+    threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[str]
+) -> float:
+    if isinstance(threshold, str):
+        name = threshold
+    elif threshold is not None:
+        if not np.isfinite(threshold):
+            raise InvalidInputError(f"evaluate needs a finite threshold. Got {threshold}.")
+        return float(threshold)
+    else:
+        low, high = table.score_range
+        if low >= 0 and high <= 1:
+            return 0.5
+        name = "youden"
+    cut = metric_along(roc, name, "evaluate").best_threshold
+    notes.append(
+        f"The threshold {cut:.4g} was chosen on these rows to maximise "
+        f"{metric_spec(name, 'evaluate').label}; metrics at it are slightly optimistic."
+    )
+    return float(min(cut, np.nextafter(table.scores[-1], np.inf)))
+
+
+def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Feasibility:
+    """Largest alpha and smallest beta that the two observed curves allow.
+
+    Every set of scores must hold at least alpha/beta times its labeled share among the unlabeled
+    rows, and at least (1-beta)/(1-alpha) times its unlabeled share among the labeled ones. Heads
+    and tails of the ranking are such sets; Dvoretzky-Kiefer-Wolfowitz bands on both curves make
+    the comparison safe against small counts.
+    """
+    spread = np.log(4 / (1 - confidence)) / 2
+    slack_l, slack_u = (np.sqrt(spread / size) for size in table.effective_sizes)
+    labeled, unlabeled = table.heads("labeled"), table.heads("unlabeled")
+    heads = [(labeled, unlabeled), (1 - labeled, 1 - unlabeled)]
+
+    def smallest(of: int, slack_of: float, slack_to: float) -> float:
+        ratio = 1.0
+        for pair in heads:
+            top, bottom = pair[1 - of] + slack_to, pair[of] - slack_of
+            usable = bottom > 0
+            if usable.any():
+                ratio = min(ratio, float(np.min(top[usable] / bottom[usable])))
+        return ratio
+
+    alpha_upper = mixture.beta * smallest(0, slack_l, slack_u)
+    beta_lower = 1 - (1 - mixture.alpha) * smallest(1, slack_u, slack_l)
+    exceeded = bool(mixture.alpha > alpha_upper or mixture.beta < beta_lower)
+    return Feasibility(float(alpha_upper), float(beta_lower), exceeded, confidence)
+
+
+def _notes(
+    table: ScoreTable, metrics: dict[str, Estimate], feasibility: Feasibility, prior: Prior
+) -> list[str]:
+    """Say, and warn of, what a reader must know before trusting the numbers."""
+    notes = []
+    if feasibility.exceeded:
+        notes.append(
+            f"alpha={prior.alpha:.4g}, beta={prior.beta:.4g} is more than these scores allow: "
+            f"at {feasibility.confidence:.0%} confidence alpha is at most "
+            f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}."
+        )
+        warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
+    outside = [
+        f"{item.key} {item.raw:.4g}"
+        for item in metrics.values()
+        if abs(item.raw - metric_spec(item.key, "evaluate").clip(item.raw)) > 1e-9
+    ]
+    if outside:
+        notes.append(
+            f"Recovered values left their range and were clipped ({', '.join(outside)}): "
+            f"alpha or beta may be wrong, or the rows too few."
+        )
+        warnings.warn(notes[-1], ClippedEstimateWarning, stacklevel=3)
+    labeled, unlabeled = table.effective_sizes
+    if labeled < FEW_LABELED or unlabeled < FEW_UNLABELED:
+        notes.append(
+            f"With {labeled:,.0f} labeled and {unlabeled:,.0f} unlabeled rows the intervals are "
+            f"unreliable: their coverage was shown for at least {FEW_LABELED} and "
+            f"{FEW_UNLABELED}."
+        )
+    if len(table.scores) == 1:
+        notes.append("All scores are equal: the ranking carries no information.")
+    if table.thinned:
+        notes.append(
+            f"Scores were grouped into {len(table.scores):,} bins; that moves AUC_pu by at most "
+            f"{table.max_auc_error:.1g}."
+        )
+    return notes

@@ -1,0 +1,446 @@
+"""What evaluate returns: small frozen objects that answer questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import FloatArray, Scheme, brief, check_alpha_beta
+from recoup._prior import Prior
+from recoup._results import html_table, make_frame, to_plain
+from recoup.evaluation.measure import Band, measure, observed_rates_at
+from recoup.evaluation.uncertainty import point_estimates, tails
+from recoup.exceptions import InvalidInputError
+from recoup.metrics._resample import permuted_auc
+from recoup.metrics._spec import POINT_METRICS, metric_spec
+from recoup.metrics.curves import (
+    CalibrationCurve,
+    LiftCurve,
+    MetricCurve,
+    PrCurve,
+    RocCurve,
+    calibration_of,
+    metric_along,
+    precision_of,
+    recovered_roc,
+)
+from recoup.metrics.point import positive_rate
+from recoup.metrics.rates import Mixture
+from recoup.scores.table import ScoreTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric: as observed, as recovered, and how sure that is.
+
+    Attributes
+    ----------
+    pu : float
+        Taking every unlabeled row as negative.
+    recovered : float
+        Corrected and brought into the metric's range.
+    raw : float
+        Corrected, before that. Far outside the range, alpha or beta is wrong.
+    lower, upper : float
+        Confidence interval of the recovered value; NaN where none was asked for.
+    bound_lower, bound_upper : float
+        What the ranks of the labeled rows allow, whichever unlabeled rows are positive
+        (Claesen et al. 2015); NaN for metrics without such bounds.
+    """
+
+    key: str
+    label: str
+    pu: float
+    recovered: float
+    raw: float
+    lower: float = np.nan
+    upper: float = np.nan
+    bound_lower: float = np.nan
+    bound_upper: float = np.nan
+
+    def __repr__(self) -> str:
+        """Show the value with its interval."""
+        return (
+            f"Estimate({self.key}: pu {self.pu:.4g}, recovered {self.recovered:.4g} "
+            f"[{self.lower:.4g}, {self.upper:.4g}])"
+        )
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """Whether the scores themselves allow the given alpha and beta.
+
+    ``alpha_upper`` is the largest alpha that leaves every rate in [0, 1], with room for sampling
+    error at the stated confidence; ``beta_lower`` likewise the smallest beta.
+    """
+
+    alpha_upper: float
+    beta_lower: float
+    exceeded: bool
+    confidence: float
+
+
+@dataclass(frozen=True, repr=False)
+class Baseline:
+    """What a ranking without information would show: labels shuffled among the rows."""
+
+    auc_pu: float
+    shuffled_low: float
+    shuffled_high: float
+    p_value: float
+    n_permutations: int
+
+    def __repr__(self) -> str:
+        """Show the observed value against chance."""
+        return (
+            f"Baseline(auc_pu={self.auc_pu:.4g}, shuffled [{self.shuffled_low:.4g}, "
+            f"{self.shuffled_high:.4g}], p={self.p_value:.2g})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivity:
+    """Recovered metrics over a range of alpha."""
+
+    alphas: FloatArray
+    values: dict[str, FloatArray]
+    alpha: float
+    alpha_upper: float
+
+    def __repr__(self) -> str:
+        """Show the range."""
+        return (
+            f"Sensitivity({len(self.values)} metrics, alpha {self.alphas[0]:.3g} to "
+            f"{self.alphas[-1]:.3g})"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per alpha."""
+        return make_frame({"alpha": self.alphas} | self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists."""
+        plain: dict[str, Any] = to_plain({"alpha": self.alphas} | self.values)
+        return plain
+
+    def plot(self, ax: Any = None, metrics: Sequence[str] | None = None) -> Any:
+        """Draw metrics over alpha."""
+        from recoup.plot.curves import SensitivityDisplay
+
+        keys = metrics or ("roc_auc", "accuracy", "f1", "precision")
+        display = SensitivityDisplay(
+            alphas=self.alphas,
+            values={metric_spec(key, "plot").label: self.values[key] for key in keys},
+            alpha=self.alpha,
+            alpha_upper=self.alpha_upper,
+        )
+        return display.plot(ax=ax)
+
+
+@dataclass(frozen=True, repr=False)
+class OperatingPoint:
+    """All threshold metrics at one threshold (rows with score >= threshold are positive)."""
+
+    threshold: float
+    positive_rate: float
+    queue: float
+    metrics: dict[str, Estimate]
+
+    def __getitem__(self, key: str) -> Estimate:
+        """Look a metric up by its key."""
+        return _lookup(self.metrics, key, "OperatingPoint")
+
+    def __repr__(self) -> str:
+        """Show the threshold and the trade-off it makes."""
+        return (
+            f"OperatingPoint(threshold={self.threshold:.4g}, queue={self.queue:,.0f}, "
+            f"precision={self['precision'].recovered:.3g}, recall={self['recall'].recovered:.3g})"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric."""
+        return _estimates_frame(self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "threshold": float(self.threshold),
+            "positive_rate": float(self.positive_rate),
+            "queue": float(self.queue),
+            "metrics": _estimates_dict(self.metrics),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """How good a classifier really is, recovered from positive-unlabeled scores.
+
+    Made by :func:`recoup.evaluate`. ``evaluation["roc_auc"]`` is an :class:`Estimate`.
+    """
+
+    metrics: dict[str, Estimate]
+    alpha: float
+    beta: float
+    pi: float
+    scheme: Scheme
+    threshold: float
+    confidence: float
+    n_labeled: float
+    n_unlabeled: float
+    n_negative: float
+    feasibility: Feasibility
+    notes: tuple[str, ...]
+    roc: RocCurve
+    roc_band: Band | None
+    pr_band: Band | None
+    lift_band: Band | None
+    prior: Prior
+    table: ScoreTable = field(compare=False)
+    naive_table: ScoreTable = field(compare=False)
+    mixture: Mixture
+    n_boot: int
+    seed: int
+
+    def __getitem__(self, key: str) -> Estimate:
+        """Look a metric up by its key."""
+        return _lookup(self.metrics, key, "Evaluation")
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys of the metrics."""
+        return iter(self.metrics)
+
+    def __repr__(self) -> str:
+        """Show the number people ask for first, and what it rests on."""
+        auc = self["roc_auc"]
+        return (
+            f"Evaluation(roc_auc={auc.recovered:.3f} [{auc.lower:.3f}, {auc.upper:.3f}], "
+            f"pu={auc.pu:.3f}, alpha={self.prior}, beta={self.beta:.4g}, "
+            f"n={self.n_labeled:,.0f}+{self.n_unlabeled:,.0f})"
+        )
+
+    def _repr_html_(self) -> str:
+        columns: dict[str, list[str]] = {"metric": [], "PU": [], "recovered": [], "interval": []}
+        for item in self.metrics.values():
+            columns["metric"].append(item.label)
+            columns["PU"].append(f"{item.pu:.3f}")
+            columns["recovered"].append(f"{item.recovered:.3f}")
+            columns["interval"].append(f"{item.lower:.3f} to {item.upper:.3f}")
+        return html_table(columns, repr(self))
+
+    @cached_property
+    def baseline(self) -> Baseline | None:
+        """What the ranking would show without information; None if ``n_boot`` is 0."""
+        if not self.n_boot:
+            return None
+        rng = np.random.default_rng(self.seed)
+        value, shuffled = permuted_auc(self.table, self.n_boot, rng)
+        p_value = (1 + np.count_nonzero(shuffled >= value)) / (self.n_boot + 1)
+        low, high = np.quantile(shuffled, tails(self.confidence))
+        return Baseline(value, float(low), float(high), float(p_value), self.n_boot)
+
+    @cached_property
+    def pr(self) -> PrCurve:
+        """Recovered precision-recall curve."""
+        return PrCurve(precision_of(self.roc), self.roc.tpr, self.roc.threshold, self.pi)
+
+    @cached_property
+    def lift_curve(self) -> LiftCurve:
+        """Recovered lift curve."""
+        rate = positive_rate(self.roc.tpr, self.roc.fpr, self.pi)
+        return LiftCurve(rate, self.roc.tpr, self.roc.threshold, self.pi)
+
+    @cached_property
+    def calibration(self) -> CalibrationCurve | None:
+        """Recovered calibration in ten bins; None if scores are not probabilities."""
+        low, high = self.table.score_range
+        return calibration_of(self.table, self.mixture, 10) if low >= 0 and high <= 1 else None
+
+    def metric_curve(self, name: str, **params: float) -> MetricCurve:
+        """Recovered metric at every threshold."""
+        return metric_along(self.roc, name, "Evaluation.metric_curve", **params)
+
+    def at(self, threshold: float) -> OperatingPoint:
+        """All threshold metrics, with intervals, at another threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Rows with ``score >= threshold`` are predicted positive. Tables of more than 16,384
+            distinct scores answer at the next kept score above it.
+
+        Returns
+        -------
+        OperatingPoint
+        """
+        if not np.isfinite(threshold):
+            raise InvalidInputError(
+                f"Evaluation.at needs a finite threshold. Got {brief(threshold)}."
+            )
+        return self._points(np.array([float(threshold)]))[0]
+
+    def best(self, metric: str, **params: float) -> OperatingPoint:
+        """Return the operating point where a recovered metric is best.
+
+        The threshold is chosen on these rows, so its metrics are slightly optimistic; check them
+        on other rows.
+        """
+        threshold = self.metric_curve(metric, **params).best_threshold
+        return self.at(min(threshold, float(np.nextafter(self.table.scores[-1], np.inf))))
+
+    def operating_points(self, thresholds: Sequence[float] | int = 20) -> pd.DataFrame:
+        """Precision, recall and queue size over thresholds, with intervals.
+
+        Parameters
+        ----------
+        thresholds : sequence of float, or int
+            The thresholds, or how many to spread evenly over the rows.
+
+        Returns
+        -------
+        DataFrame
+            One row per threshold: ``threshold``, ``queue`` (rows at or above it), and value,
+            ``_lower`` and ``_upper`` of precision and recall.
+        """
+        if isinstance(thresholds, int):
+            rows = np.cumsum(self.mixture.rows(self.table)[::-1])
+            wanted = rows[-1] * np.arange(1, thresholds + 1) / thresholds
+            places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
+            cuts = self.table.scores[::-1][places]
+        else:
+            cuts = np.asarray(thresholds, float)
+        points = self._points(cuts)
+        columns: dict[str, Any] = {
+            "threshold": [point.threshold for point in points],
+            "queue": [point.queue for point in points],
+        }
+        for key in ("precision", "recall"):
+            columns[key] = [point[key].recovered for point in points]
+            columns[f"{key}_lower"] = [point[key].lower for point in points]
+            columns[f"{key}_upper"] = [point[key].upper for point in points]
+        return make_frame(columns)
+
+    def sensitivity(self, alphas: ArrayLike | None = None) -> Sensitivity:
+        """Recover every metric again for other values of alpha.
+
+        Parameters
+        ----------
+        alphas : array-like, optional
+            By default 50 values from 0 to just past what the scores allow.
+
+        Returns
+        -------
+        Sensitivity
+        """
+        if alphas is None:
+            top = min(max(self.feasibility.alpha_upper * 1.1, self.alpha * 1.2, 0.05), 0.99)
+            values = np.linspace(0.0, min(top, self.beta - 0.01), 50)
+        else:
+            values = np.atleast_1d(np.asarray(alphas, float))
+        check_alpha_beta(values, self.beta, "Evaluation.sensitivity")
+        measured = []
+        for alpha in values:
+            mixture = Mixture.of(self.table, float(alpha), self.beta, self.scheme)
+            curve = recovered_roc(self.table, mixture)
+            measured.append(measure(self.table, mixture, curve, self.threshold))
+        columns = {key: np.array([found[key][1] for found in measured]) for key in measured[0]}
+        return Sensitivity(values, columns, self.alpha, self.feasibility.alpha_upper)
+
+    def _points(self, thresholds: FloatArray) -> list[OperatingPoint]:
+        rng = np.random.default_rng(0)
+        estimates = point_estimates(
+            self.table, self.prior, self.mixture, thresholds, self.confidence, rng
+        )
+        naive_rates = observed_rates_at(self.naive_table, thresholds)
+        share = self.naive_table.n_labeled / self.naive_table.n_rows
+        rows = self.mixture.rows(self.table)
+        above = np.append(np.cumsum(rows[::-1])[::-1], 0.0)
+        queue = above[np.searchsorted(self.table.scores, thresholds, side="left")]
+        naive = {
+            key: np.asarray(POINT_METRICS[key].from_rates(*naive_rates, share), float)
+            for key in estimates
+        }
+        return [
+            OperatingPoint(
+                float(threshold),
+                float(queue[i] / rows.sum()),
+                float(queue[i]),
+                {
+                    key: Estimate(
+                        key,
+                        POINT_METRICS[key].spec.label,
+                        float(naive[key][i]),
+                        *(float(part[i]) for part in parts),
+                    )
+                    for key, parts in estimates.items()
+                },
+            )
+            for i, threshold in enumerate(thresholds)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per metric."""
+        return _estimates_frame(self.metrics)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        plain: dict[str, Any] = to_plain(
+            {
+                "alpha": self.alpha,
+                "alpha_interval": self.prior.interval,
+                "beta": self.beta,
+                "pi": self.pi,
+                "scheme": self.scheme,
+                "threshold": self.threshold,
+                "confidence": self.confidence,
+                "n_labeled": self.n_labeled,
+                "n_unlabeled": self.n_unlabeled,
+                "n_negative": self.n_negative,
+                "metrics": _estimates_dict(self.metrics),
+                "feasibility": vars(self.feasibility),
+                "baseline": vars(self.baseline) if self.baseline else None,
+                "notes": list(self.notes),
+            }
+        )
+        return plain
+
+    def plot(self) -> Any:
+        """Draw ROC, precision-recall, metrics over thresholds and sensitivity to alpha."""
+        from recoup.plot.evaluation import EvaluationDisplay
+
+        return EvaluationDisplay.from_evaluation(self).plot()
+
+
+def _lookup(metrics: dict[str, Estimate], key: str, caller: str) -> Estimate:
+    if key not in metrics:
+        metric_spec(key, caller)
+        raise KeyError(
+            f"{caller} has no {key!r} here: brier and log_loss need scores in [0, 1], fbeta and "
+            f"areas are not metrics of one threshold."
+        )
+    return metrics[key]
+
+
+def _estimates_frame(metrics: dict[str, Estimate]) -> pd.DataFrame:
+    columns = ("pu", "recovered", "raw", "lower", "upper", "bound_lower", "bound_upper")
+    return make_frame(
+        {"metric": list(metrics)}
+        | {name: [getattr(item, name) for item in metrics.values()] for name in columns}
+    )
+
+
+def _estimates_dict(metrics: dict[str, Estimate]) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(
+        {
+            key: {name: value for name, value in vars(item).items() if name != "key"}
+            for key, item in metrics.items()
+        }
+    )
+    return plain

@@ -1,0 +1,229 @@
+"""Intervals of every metric and bands of every curve, for known or uncertain alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from recoup._checks import FloatArray
+from recoup._prior import Prior
+from recoup.evaluation.measure import PARTIAL_MAX_FPR, Band, observed_rates_at
+from recoup.metrics import _intervals as intervals
+from recoup.metrics._resample import Replicates
+from recoup.metrics._spec import POINT_METRICS
+from recoup.metrics.area import (
+    PROPER_LOSSES,
+    area_left_of,
+    area_under_pr,
+    auc_pu,
+    aul_of,
+    direct_auc,
+    mcclish,
+    proper_score,
+    step_average_precision,
+)
+from recoup.metrics.point import positive_rate
+from recoup.metrics.rates import Mixture
+from recoup.scores.table import ScoreTable
+
+N_DRAWS = 4000
+
+Limits = dict[str, tuple[float, float]]
+
+
+def uncertainty(
+    table: ScoreTable,
+    prior: Prior,
+    mixture: Mixture,
+    threshold: float,
+    confidence: float,
+    replicates: Replicates | None,
+    rng: np.random.Generator,
+) -> tuple[Limits, dict[str, Band]]:
+    """Intervals of all metrics and bands of all curves."""
+    if prior.interval is None:
+        mixtures = [mixture]
+    else:
+        # Nothing says where in the interval alpha lies, so the worst case counts.
+        alphas = np.linspace(*prior.interval, 3)
+        mixtures = [Mixture.of(table, float(a), prior.beta, mixture.scheme) for a in alphas]
+    results = []
+    for one in mixtures:
+        points = point_estimates(table, prior, one, np.array([threshold]), confidence, rng)
+        limits = {key: (float(low[0]), float(high[0])) for key, (*_, low, high) in points.items()}
+        limits |= _area_limits(table, prior, one, confidence, rng)
+        bands: dict[str, Band] = {}
+        if replicates is not None:
+            drawn = one
+            if prior.alpha_draws is not None:
+                pair = prior.sample(len(replicates.tpr_pu), rng)
+                drawn = Mixture.of(table, *pair, mixture.scheme)
+            curve_limits, bands = _curve_limits(table, drawn, confidence, replicates)
+            for key in ("average_precision", "pr_auc"):
+                # Clipping pulls the valid curve down, noise pushes the raw one up: each limit
+                # comes from the estimate whose bias makes it safe.
+                curve_limits[key] = curve_limits[key][0], limits[key][1]
+            limits |= curve_limits
+        results.append((limits, bands))
+    return _envelope(results)
+
+
+def _envelope(
+    results: list[tuple[Limits, dict[str, Band]]],
+) -> tuple[Limits, dict[str, Band]]:
+    limits = {
+        key: (
+            min(one[key][0] for one, _ in results),
+            max(one[key][1] for one, _ in results),
+        )
+        for key in results[0][0]
+    }
+    bands = {
+        key: Band(
+            band.x,
+            np.min([one[key].lower for _, one in results], axis=0),
+            np.max([one[key].upper for _, one in results], axis=0),
+        )
+        for key, band in results[0][1].items()
+    }
+    return limits, bands
+
+
+def point_estimates(
+    table: ScoreTable,
+    prior: Prior,
+    mixture: Mixture,
+    thresholds: FloatArray,
+    confidence: float,
+    rng: np.random.Generator,
+) -> dict[str, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """Every threshold metric as recovered, raw, lower and upper values over thresholds."""
+    rates, sizes = observed_rates_at(table, thresholds), table.effective_sizes
+    drawn: tuple[Any, Any, Any] | None = None
+    if prior.alpha_draws is not None:
+        # Draws from Jeffreys' posterior of each rate keep small counts honest.
+        observed = [
+            rng.beta(rate * size + 0.5, (1 - rate) * size + 0.5, size=(N_DRAWS, len(rate)))
+            for rate, size in zip(rates, sizes, strict=True)
+        ]
+        draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
+        column = draws.by_row()
+        drawn = (*column.true_rates(*observed), column.pi)
+    found = {}
+    for key, metric in POINT_METRICS.items():
+        if key == "fbeta":  # the same as f1 without its parameter
+            continue
+        formula, spec = metric.from_rates, metric.spec
+        raw = np.asarray(formula(*mixture.true_rates(*rates), mixture.pi), float)
+        if drawn is None:
+            z = intervals.normal_quantile(confidence)
+            low, high = intervals.mover(formula, *rates, sizes, mixture, z)
+        else:
+            low, high = np.quantile(formula(*drawn), tails(confidence), axis=0)
+        value = np.clip(raw, spec.low, spec.high)
+        found[key] = (
+            value,
+            raw,
+            np.minimum(np.clip(low, spec.low, spec.high), value),
+            np.maximum(np.clip(high, spec.low, spec.high), value),
+        )
+    return found
+
+
+def tails(confidence: float) -> list[float]:
+    """Quantile levels of a two-sided interval."""
+    return [(1 - confidence) / 2, (1 + confidence) / 2]
+
+
+def _area_limits(
+    table: ScoreTable, prior: Prior, mixture: Mixture, confidence: float, rng: np.random.Generator
+) -> Limits:
+    """Analytic intervals of areas and proper scores."""
+    from scipy.special import expit, logit
+
+    size = table.effective_sizes[0]
+    quantile = intervals.t_quantile(confidence, size)
+    levels = tails(confidence)
+    noise = rng.standard_t(max(size - 1, 1), size=N_DRAWS)
+    draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
+
+    def symmetric(at: Callable[[Mixture], float], influence: intervals.Influence) -> FloatArray:
+        """Interval around a smooth function of the table, averaged over alpha if uncertain."""
+        error = intervals.standard_error(table, influence)
+        if prior.alpha_draws is None:
+            return at(mixture) + quantile * error * np.array([-1.0, 1.0])
+        order = np.argsort(draws.alpha)[:: N_DRAWS // 40]
+        betas = np.broadcast_to(draws.beta, N_DRAWS)[order]
+        alphas, first = np.unique(draws.alpha[order], return_index=True)
+        curve = [
+            at(Mixture.of(table, float(a), float(b), mixture.scheme))
+            for a, b in zip(alphas, betas[first], strict=True)
+        ]
+        shifted = np.interp(draws.alpha, alphas, curve) + noise * error
+        result: FloatArray = np.quantile(shifted, levels)
+        return result
+
+    value = auc_pu(table)
+    error = intervals.standard_error(table, intervals.auc_influence(table))
+    auc = direct_auc(np.array(intervals.logit_interval(value, error, quantile)), mixture)
+    aul = aul_of(auc, mixture.pi)
+    if prior.alpha_draws is not None:
+        inside = float(np.clip(value, 1e-4, 1 - 1e-4))
+        drawn = direct_auc(expit(logit(inside) + noise * error / (inside * (1 - inside))), draws)
+        auc = np.quantile(drawn, levels)
+        if prior.beta_draws is not None or prior.beta < 1:
+            aul = np.quantile(aul_of(drawn, draws.pi), levels)
+    limits = {"roc_auc": auc, "aul": aul}
+
+    def raw_average_precision(one: Mixture) -> float:
+        rates = (np.append(0.0, table.heads(group)) for group in ("labeled", "unlabeled"))
+        return float(step_average_precision(*one.true_rates(*rates), one.pi))
+
+    influence = intervals.average_precision_influence(table, mixture)
+    limits["average_precision"] = limits["pr_auc"] = symmetric(raw_average_precision, influence)
+    low, high = table.score_range
+    if low >= 0 and high <= 1:
+        for key, losses in PROPER_LOSSES.items():
+            limits[key] = symmetric(
+                partial(proper_score, table, losses=losses(table.centers)),
+                intervals.proper_influence(key, table, mixture),
+            )
+    return {key: (float(ends[0]), float(ends[1])) for key, ends in limits.items()}
+
+
+def _curve_limits(
+    table: ScoreTable, mixture: Mixture, confidence: float, replicates: Replicates
+) -> tuple[Limits, dict[str, Band]]:
+    """Bootstrap intervals of areas that have no analytic one, and bands of the curves."""
+    size = table.effective_sizes[0]
+    tpr, fpr = replicates.valid_rates(mixture)
+    pi = np.broadcast_to(np.asarray(mixture.pi, float), len(tpr))
+    areas = {
+        "average_precision": step_average_precision(tpr, fpr, pi),
+        "pr_auc": area_under_pr(tpr, fpr, pi),
+        "partial_roc_auc": np.array(
+            [
+                mcclish(area_left_of(y, x, PARTIAL_MAX_FPR), PARTIAL_MAX_FPR)
+                for y, x in zip(tpr, fpr, strict=True)
+            ]
+        ),
+    }
+    limits = {}
+    for key, values in areas.items():
+        low, high = intervals.expanded_percentiles(values, confidence, size)
+        limits[key] = float(low), float(high)
+
+    grid = np.linspace(0.0, 1.0, 101)
+    rate = positive_rate(tpr, fpr, pi[:, None])
+    precision = np.divide(pi[:, None] * tpr, rate, out=np.ones_like(rate), where=rate > 0)
+    # Interpolating at the last of several points with equal abscissa keeps vertical steps.
+    curves = {"roc": (fpr, tpr), "pr": (tpr, precision), "lift": (rate, tpr)}
+    bands = {}
+    for name, (xs, ys) in curves.items():
+        lines = np.array([np.interp(grid, x, y) for x, y in zip(xs, ys, strict=True)])
+        low, high = intervals.expanded_percentiles(lines, confidence, size)
+        bands[name] = Band(grid, low, high)
+    return limits, bands

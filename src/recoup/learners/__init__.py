@@ -1,0 +1,5 @@
+"""Classifiers for positive-unlabeled data: fit them on X and s, get scores back."""
+
+from recoup.learners.tuned_threshold import TunedThreshold
+
+__all__ = ["TunedThreshold"]

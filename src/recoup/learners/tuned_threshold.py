@@ -1,0 +1,312 @@
+"""TunedThreshold: choose the threshold of any classifier by a metric recovered from PU data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from recoup._checks import FloatArray, Scheme, label_masks
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.area import aul
+from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
+from recoup.metrics.rates import prepare
+from recoup.metrics.scorer import checked_metric
+from recoup.scores.split import PUStratifiedKFold
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _delegated(method: Method) -> Method:
+    """Offer a method where the classifier has it too."""
+
+    def offered(self: TunedThreshold) -> bool:
+        return hasattr(getattr(self, "estimator_", self.estimator), method.__name__)
+
+    delegated: Method = available_if(offered)(method)
+    return delegated
+
+
+class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Choose the threshold of a classifier by a metric recovered from PU data.
+
+    A classifier that learned labeled against unlabeled rows gives hidden positives low scores,
+    so that 0.5 is the wrong place to cut. This wrapper scores every row with a model that has
+    not seen it, recovers the metric at every threshold from ``s`` alone, and keeps the best one.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``. Fitted on 1 for labeled rows and 0 for
+        all others.
+    metric : str, default="f1"
+        Any metric of one threshold: ``"f1"``, ``"fbeta"``, ``"accuracy"``, ``"youden"``,
+        ``"matthews_corrcoef"``, ``"expected_cost"``, ... Costs are minimized.
+    alpha : float or prior estimate
+        Share of positives among the unlabeled rows, or a result with that number as its
+        attribute ``alpha``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    metric_params : dict, optional
+        Settings of the metric, such as ``{"b": 2.0}`` for ``"fbeta"`` or
+        ``{"fp_cost": 1.0, "fn_cost": 10.0}`` for ``"expected_cost"``.
+    cv : int, splitter or iterable of (train, test), default=5
+        An integer is the number of folds of a :class:`recoup.scores.PUStratifiedKFold`.
+    n_jobs : int, optional
+        Folds fitted at the same time, as in scikit-learn.
+    random_state : int, Generator, RandomState or None, default=None
+        How rows are dealt to folds where ``cv`` is an integer.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on all rows.
+    threshold_ : float
+        Rows with ``score >= threshold_`` are predicted positive. Infinite where it is best to
+        predict no row positive.
+    best_score_ : float
+        The recovered metric at the threshold. Being the best of many, it is optimistic; judge
+        the classifier on other rows.
+    curve_ : MetricCurve
+        The recovered metric at every threshold.
+    response_method_ : str
+        Where scores come from: ``"predict_proba"``, or ``"decision_function"`` for want of it.
+    classes_ : ndarray
+        ``array([0, 1])``.
+    n_features_in_, feature_names_in_
+        As seen by the classifier, if it keeps them.
+
+    Notes
+    -----
+    Known negatives (``s == -1``) are 0 to the classifier, like unlabeled rows; the folds and the
+    metric know them for what they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.metrics import f1_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> hidden = np.random.default_rng(0).random(len(y)) < 0.5
+    >>> s = np.where(hidden, 0, y)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> tuned = TunedThreshold(model, alpha=y[s == 0].mean(), random_state=0).fit(X, s)
+    >>> f1_score(y, model.fit(X, s).predict(X)), f1_score(y, tuned.predict(X))
+    (0.73, 0.96)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        metric: str = "f1",
+        alpha: Any = None,
+        beta: float = 1.0,
+        scheme: Scheme = "single-sample",
+        metric_params: dict[str, float] | None = None,
+        cv: int | Any = 5,
+        n_jobs: int | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.metric = metric
+        self.alpha = alpha
+        self.beta = beta
+        self.scheme = scheme
+        self.metric_params = metric_params
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, s: ArrayLike) -> TunedThreshold:
+        """Choose the threshold from out-of-fold scores, then fit the classifier on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+
+        Returns
+        -------
+        TunedThreshold
+            Itself.
+        """
+        caller = "TunedThreshold.fit"
+        settings = self._checked_settings(caller)
+        s = _checked_labels(s, caller)
+        target = (s == 1).astype(int)
+        self.response_method_ = _response_method(self.estimator, caller)
+
+        estimator = clone(self.estimator)
+        answers = cross_val_predict(
+            estimator,
+            X,
+            target,
+            cv=self._splits(X, s),
+            method=self.response_method_,
+            n_jobs=self.n_jobs,
+        )
+        self.curve_ = self._recover(s, _positive_column(answers), settings, caller)
+        self.threshold_ = self.curve_.best_threshold
+        self.best_score_ = self.curve_.best_value
+
+        self.estimator_ = estimator.fit(X, target)
+        self.classes_ = np.array([0, 1])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Predict 1 for rows with a score at or above the threshold, 0 for the others.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        labels: NDArray[np.int_] = (self._scores(X) >= self.threshold_).astype(int)
+        return labels
+
+    @_delegated
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the classifier's own probabilities, which the threshold leaves alone.
+
+        They are of a row being labeled, unless the classifier is a PU learner.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        check_is_fitted(self)
+        probabilities: FloatArray = self.estimator_.predict_proba(X)
+        return probabilities
+
+    @_delegated
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the classifier's own decision function.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        decisions: FloatArray = self.estimator_.decision_function(X)
+        return decisions
+
+    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the area under the lift curve (AUL), for which no prior is needed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        sample_weight : array-like of shape (n,), optional
+            Row weights.
+
+        Returns
+        -------
+        float
+        """
+        settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
+        _, settings = checked_metric("aul", settings, "TunedThreshold.score")
+        return aul(s, self._scores(X), sample_weight=sample_weight, **settings)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the wrapped classifier takes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _scores(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return _positive_column(getattr(self.estimator_, self.response_method_)(X))
+
+    def _checked_settings(self, caller: str) -> dict[str, Any]:
+        settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
+        _, settings = checked_metric(self.metric, settings | (self.metric_params or {}), caller)
+        self._recover([1, 0], [1.0, 0.0], settings, caller)  # refuses areas before any fit
+        return settings
+
+    def _recover(
+        self, s: ArrayLike, scores: ArrayLike, settings: dict[str, Any], caller: str
+    ) -> MetricCurve:
+        shared = {name: settings[name] for name in ("alpha", "beta", "scheme")}
+        roc = recovered_roc(*prepare(s, scores, caller=caller, **shared))
+        return metric_along(roc, self.metric, caller, **(self.metric_params or {}))
+
+    def _splits(self, X: Any, s: ArrayLike) -> Iterable[Any]:
+        """Split by s rather than by the classifier's target, which hides known negatives."""
+        if isinstance(self.cv, int | np.integer):
+            folds: Any = PUStratifiedKFold(int(self.cv), random_state=self.random_state)
+        else:
+            folds = check_cv(self.cv, s, classifier=True)
+        return list(folds.split(X, s))
+
+
+def _checked_labels(s: Any, caller: str) -> NDArray[Any]:
+    """Check s, in the words by which scikit-learn knows a classifier that fails gracefully."""
+    if s is None:
+        raise InvalidInputError(
+            f"{caller} requires y to be passed, but the target y is None. Pass s, with 1 for "
+            f"labeled and 0 for unlabeled rows."
+        )
+    s = column_or_1d(check_array(s, ensure_2d=False, dtype=None, input_name="s"), warn=True)
+    try:
+        labeled, unlabeled, _ = label_masks(s, caller)
+    except InvalidInputError as error:
+        kind = type_of_target(s)
+        if kind == "binary":
+            raise
+        raise InvalidInputError(
+            f"{error} Only binary classification is supported. The type of the target is {kind}."
+        ) from error
+    if not (labeled.any() and unlabeled.any()):
+        raise InvalidInputError(
+            f"{caller} needs labeled and unlabeled rows: nothing can be learned from one class. "
+            f"Got {labeled.sum():,} labeled and {unlabeled.sum():,} unlabeled rows."
+        )
+    return np.select([labeled, unlabeled], [1, 0], -1)
+
+
+def _response_method(estimator: Any, caller: str) -> str:
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(estimator, method):
+            return method
+    raise InvalidInputError(
+        f"{caller} needs a classifier with predict_proba or decision_function: without scores "
+        f"there is no threshold to tune. Got {type(estimator).__name__}."
+    )
+
+
+def _positive_column(answers: Any) -> FloatArray:
+    scores: FloatArray = np.asarray(answers, float)
+    return scores[:, -1] if scores.ndim == 2 else scores

@@ -1,0 +1,235 @@
+"""Observed rates, and the 2x2 mixture unmixed in one place.
+
+Labeled rows follow ``beta*h1 + (1-beta)*h0`` and unlabeled rows ``alpha*h1 + (1-alpha)*h0``,
+where h1 and h0 are the positives and the negatives. Inverting that turns two observed averages
+into two true ones (Jain et al. 2017, Theorem 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import (
+    FloatArray,
+    Scheme,
+    as_numbers,
+    brief,
+    check_alpha_beta,
+    check_same_length,
+    check_scheme,
+    label_masks,
+)
+from recoup.exceptions import InvalidInputError
+from recoup.scores.table import ScoreTable
+
+
+def unmix(on_labeled: Any, on_unlabeled: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
+    """Turn averages over labeled and unlabeled rows into averages over the two classes."""
+    gap = beta - alpha
+    positives = ((1 - alpha) * on_labeled - (1 - beta) * on_unlabeled) / gap
+    negatives = (beta * on_unlabeled - alpha * on_labeled) / gap
+    return positives, negatives
+
+
+def true_rates(tpr_pu: Any, fpr_pu: Any, *, alpha: Any, beta: Any = 1.0) -> tuple[Any, Any]:
+    r"""Recover the true and false positive rate from the observed ones.
+
+    .. math::
+        \gamma = \frac{(1-\alpha)\gamma^{pu} - (1-\beta)\eta^{pu}}{\beta-\alpha}, \quad
+        \eta = \frac{\beta\eta^{pu} - \alpha\gamma^{pu}}{\beta-\alpha}
+
+    Parameters
+    ----------
+    tpr_pu, fpr_pu : float or ndarray
+        Share of labeled and of unlabeled rows predicted positive.
+    alpha, beta : float or ndarray
+        Shares of positives among unlabeled and among labeled rows.
+
+    Returns
+    -------
+    tpr, fpr : float or ndarray
+        Not clipped: sampling noise or a wrong alpha can push them out of [0, 1].
+
+    References
+    ----------
+    Jain, White, Radivojac (2017), Recovering true classifier performance in positive-unlabeled
+    learning, Theorem 1.
+
+    Examples
+    --------
+    >>> true_rates(0.606442, 0.272580, alpha=0.25, beta=0.75)
+    (0.773373, 0.105649)
+    """
+    check_alpha_beta(alpha, beta, "true_rates")
+    return unmix(tpr_pu, fpr_pu, alpha, beta)
+
+
+def observed_rates(
+    s: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> tuple[float, float]:
+    """Share of labeled and of unlabeled rows that are predicted positive.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled, 0 unlabeled; rows with -1 are left out.
+    y_pred : array-like of shape (n,)
+        0 or 1.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+
+    Returns
+    -------
+    tpr_pu, fpr_pu : float
+
+    Examples
+    --------
+    >>> observed_rates([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0])
+    (0.75, 0.25)
+    """
+    table = _binary_table(s, y_pred, sample_weight, "observed_rates")
+    at_one = table.scores == 1
+    return (
+        float(table.labeled[at_one].sum() / table.n_labeled),
+        float(table.unlabeled[at_one].sum() / table.n_unlabeled),
+    )
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The shares of positives in the two samples and in the population that is judged.
+
+    Fields may be arrays of draws; everything then works draw by draw.
+    """
+
+    alpha: Any
+    beta: Any
+    pi: Any
+    scheme: Scheme
+
+    @classmethod
+    def of(cls, table: ScoreTable, alpha: Any, beta: Any, scheme: Scheme) -> Mixture:
+        """Work out pi for a table. Known negatives count among the rows of a single sample."""
+        if scheme == "case-control":
+            return cls(alpha, beta, alpha + 0.0, scheme)
+        positives = table.n_labeled * beta + table.n_unlabeled * alpha
+        return cls(alpha, beta, positives / table.n_rows, scheme)
+
+    def true_rates(self, tpr_pu: Any, fpr_pu: Any) -> tuple[Any, Any]:
+        """Unmix, for input that was checked already."""
+        return unmix(tpr_pu, fpr_pu, self.alpha, self.beta)
+
+    def by_row(self) -> Mixture:
+        """Turn draws into a column, to meet arrays with one row per draw."""
+        column = [np.reshape(part, (-1, 1)) for part in (self.alpha, self.beta, self.pi)]
+        return Mixture(column[0], column[1], column[2], self.scheme)
+
+    def rows(self, table: ScoreTable) -> FloatArray:
+        """Rows of the judged population at each score, ascending."""
+        if self.scheme == "case-control":
+            return table.unlabeled.astype(float)
+        rows: FloatArray = table.labeled + table.unlabeled + table.negative.astype(float)
+        return rows
+
+
+def prepare(
+    s: ArrayLike,
+    values: ArrayLike,
+    *,
+    alpha: float | None,
+    beta: float,
+    scheme: Scheme,
+    caller: str,
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+    binary: bool = False,
+) -> tuple[ScoreTable, Mixture]:
+    """Check the arguments every metric shares and count the rows."""
+    check_scheme(scheme, caller)
+    if propensity is not None:
+        if alpha is not None:
+            raise InvalidInputError(
+                f"{caller} takes alpha or propensity, not both: propensities already say how many "
+                f"positives are hidden. Got alpha={alpha:g} as well. Drop one."
+            )
+        table, alpha = propensity_table(s, values, propensity, sample_weight, caller)
+        return table, Mixture.of(table, alpha, 1.0, "case-control")
+    if alpha is None:
+        raise InvalidInputError(
+            f"{caller} needs alpha, the share of positives among the unlabeled rows (or "
+            f"propensity, for labels that are not a random sample). Pass alpha=0.0 to take every "
+            f"unlabeled row as negative."
+        )
+    check_alpha_beta(alpha, beta, caller)
+    if binary:
+        table = _binary_table(s, values, sample_weight, caller)
+    else:
+        table = ScoreTable.from_arrays(s, values, sample_weight=sample_weight)
+    return table, Mixture.of(table, float(alpha), float(beta), scheme)
+
+
+def propensity_table(
+    s: ArrayLike,
+    scores: ArrayLike,
+    propensity: ArrayLike,
+    sample_weight: ArrayLike | None,
+    caller: str,
+) -> tuple[ScoreTable, float]:
+    """Count selection-biased rows so that the unmixing of random labels applies to them.
+
+    A labeled row with propensity e stands for 1/e positives, so the labeled rows weighted by 1/e
+    follow h1 and all rows together follow the population, whose share of positives is the mean
+    of s/e. That is the case-control scheme with every row counted as unlabeled.
+    """
+    e = as_numbers(propensity, "propensity", caller)
+    values = as_numbers(scores, "scores", caller)
+    labeled, _, negative = label_masks(s, caller)
+    check_same_length(values, e, "scores and propensity", caller)
+    check_same_length(values, labeled, "scores and s", caller)
+    bad = ~((e[labeled] > 0) & (e[labeled] <= 1))
+    if bad.any():
+        raise InvalidInputError(
+            f"{caller} needs propensity in (0, 1] for every labeled row: it is the chance that a "
+            f"positive row gets its label. Got {brief(float(e[labeled][bad][0]))}."
+        )
+    if negative is not None:
+        raise InvalidInputError(
+            f"{caller} cannot use known negatives together with propensity. Got "
+            f"{int(negative.sum()):,} rows with label -1. Drop them or recode them as 0."
+        )
+    weights = (
+        np.ones(len(values))
+        if sample_weight is None
+        else as_numbers(sample_weight, "sample_weight", caller)
+    )
+    check_same_length(values, weights, "scores and sample_weight", caller)
+    positives = weights[labeled] / e[labeled]
+    alpha = float(positives.sum() / weights.sum())
+    if not alpha < 1:
+        raise InvalidInputError(
+            f"{caller}: the propensities imply {positives.sum():,.1f} positives among "
+            f"{weights.sum():,.1f} rows. They must be too small; estimate them again."
+        )
+    table = ScoreTable.from_arrays(
+        np.concatenate([np.ones(len(positives), np.int8), np.zeros(len(values), np.int8)]),
+        np.concatenate([values[labeled], values]),
+        sample_weight=np.concatenate([positives, weights]),
+    )
+    return table, alpha
+
+
+def _binary_table(
+    s: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, caller: str
+) -> ScoreTable:
+    table = ScoreTable.from_arrays(s, y_pred, sample_weight=sample_weight)
+    if not np.isin(table.scores, (0, 1)).all():
+        strange = table.scores[~np.isin(table.scores, (0, 1))][0]
+        raise InvalidInputError(
+            f"{caller} needs predictions that are 0 or 1. Got {strange:g}. "
+            f"Pass (scores >= threshold).astype(int)."
+        )
+    return table

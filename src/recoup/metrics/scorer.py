@@ -1,0 +1,133 @@
+"""Recovered metrics as scikit-learn scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from recoup._checks import Scheme, check_alpha_beta, check_scheme
+from recoup.exceptions import InvalidInputError
+from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
+
+RESPONSE_METHODS: dict[str, str | tuple[str, ...]] = {
+    "point": "predict",
+    "area": ("decision_function", "predict_proba"),
+    "proper": "predict_proba",
+}
+
+
+def make_scorer(
+    name: str,
+    *,
+    alpha: Any = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    **params: Any,
+) -> Callable[..., float]:
+    """Make a scikit-learn scorer that judges a classifier by PU labels alone.
+
+    Pass it as ``scoring`` to ``cross_val_score`` or ``GridSearchCV``, with ``s`` in the place of
+    ``y``. Losses come back negated, as scikit-learn wants, so that higher is always better.
+
+    Parameters
+    ----------
+    name : str
+        Any metric of this module: ``"f1"``, ``"roc_auc"``, ``"aul"``, ``"brier"``, ...
+    alpha : float or prior estimate
+        Share of positives among the unlabeled rows, or a result with that number as its
+        attribute ``alpha``. Only ``"aul"`` does without.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    **params
+        Settings of the metric itself, such as ``b=2.0`` for ``"fbeta"``.
+
+    Returns
+    -------
+    callable
+        Called as ``scorer(estimator, X, s)``. Metrics of one threshold use ``predict``, metrics
+        of a ranking ``decision_function`` or ``predict_proba``, and metrics of probabilities
+        ``predict_proba``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from recoup.scores import PUStratifiedKFold
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> hidden = np.random.default_rng(0).random(len(y)) < 0.5
+    >>> s = np.where(hidden, 0, y)
+    >>> scorer = make_scorer("roc_auc", alpha=y[s == 0].mean())
+    >>> folds = PUStratifiedKFold(5, random_state=0)
+    >>> float(cross_val_score(GaussianNB(), X, s, scoring=scorer, cv=folds).mean())
+    0.98
+    """
+    from sklearn.metrics import make_scorer as make_sklearn_scorer
+
+    settings = {"alpha": alpha, "beta": beta, "scheme": scheme} | params
+    metric, settings = checked_metric(name, settings, "make_scorer")
+    spec = metric_spec(name, "make_scorer")
+    scorer: Callable[..., float] = make_sklearn_scorer(
+        metric,
+        response_method=RESPONSE_METHODS[spec.kind],
+        greater_is_better=spec.higher_is_better,
+        **settings,
+    )
+    return scorer
+
+
+def checked_metric(
+    name: str, settings: dict[str, Any], caller: str
+) -> tuple[Callable[..., float], dict[str, Any]]:
+    """Look a metric up and refuse settings under which it could never work.
+
+    A grid search turns errors of its scorer into missing scores, so they must surface before.
+    """
+    metric_spec(name, caller)
+    metric: Callable[..., float] = (POINT_METRICS | AREA_METRICS)[name]
+    alpha, beta = settings["alpha"], settings["beta"]
+    if hasattr(alpha, "alpha"):
+        alpha = _estimated_alpha(alpha, beta, caller)
+    check_scheme(settings["scheme"], caller)
+    if alpha is not None:
+        check_alpha_beta(alpha, beta, caller)
+        alpha = float(alpha)
+    elif name != "aul" or beta < 1:
+        raise InvalidInputError(
+            f"{caller} needs alpha, the share of positives among the unlabeled rows, for the "
+            f"metric {name!r}. Got none. Pass a known or estimated share; 'aul' needs none where "
+            f"every label is right."
+        )
+    settings = settings | {"alpha": alpha, "beta": float(beta)}
+    per_row = sorted({"sample_weight", "propensity"} & set(settings))
+    if per_row:
+        raise InvalidInputError(
+            f"{caller} takes settings that hold for every row. Got {per_row[0]}, which has one "
+            f"value per row and could not follow the rows into the folds."
+        )
+    try:
+        # Rates of one half whatever alpha is: only wrong settings can fail here.
+        metric([1, 1, 0, 0], [1, 0, 1, 0], **settings)
+    except (InvalidInputError, TypeError) as error:
+        own = {key: value for key, value in settings.items() if key not in _SHARED}
+        raise InvalidInputError(
+            f"{caller} cannot use the metric {name!r} with the settings {own}: {error}"
+        ) from error
+    return metric, settings
+
+
+_SHARED = ("alpha", "beta", "scheme")
+
+
+def _estimated_alpha(estimate: Any, beta: float, caller: str) -> Any:
+    estimated_beta = getattr(estimate, "beta", None)
+    if estimated_beta is not None and estimated_beta != beta:
+        raise InvalidInputError(
+            f"{caller} needs alpha and beta that belong together. Got an estimate with "
+            f"beta={estimated_beta:g} as alpha, beside beta={beta:g}. Pass beta={estimated_beta:g} "
+            f"too, or the estimate's attribute alpha alone."
+        )
+    return estimate.alpha

@@ -1,0 +1,21 @@
+"""Pictures of results: Displays that draw the arrays they are given and compute nothing."""
+
+from recoup.plot.curves import (
+    CalibrationDisplay,
+    LiftDisplay,
+    MetricDisplay,
+    PrDisplay,
+    RocDisplay,
+    SensitivityDisplay,
+)
+from recoup.plot.evaluation import EvaluationDisplay
+
+__all__ = [
+    "CalibrationDisplay",
+    "EvaluationDisplay",
+    "LiftDisplay",
+    "MetricDisplay",
+    "PrDisplay",
+    "RocDisplay",
+    "SensitivityDisplay",
+]

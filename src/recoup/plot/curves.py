@@ -1,0 +1,355 @@
+"""Displays of single curves.
+
+Each takes finished arrays, draws them with ``plot(ax=None)``, keeps what it drew in ``ax_``,
+``figure_`` and ``line_``, and returns itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._optional import require
+
+Values: TypeAlias = NDArray[Any]
+
+# Okabe and Ito's colors stay apart for readers who do not see red or green as others do.
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+SKY, YELLOW = "#56B4E9", "#E69F00"
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY)
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+GREY = "#808080"
+
+
+def new_axes() -> Any:
+    """Make a figure with one pair of axes."""
+    pyplot = require("matplotlib.pyplot", purpose="plot()", install="matplotlib")
+    _, ax = pyplot.subplots(figsize=(5.5, 5.0), layout="constrained")
+    return ax
+
+
+def plain_text(name: str) -> str:
+    """Keep matplotlib from reading names as formulas, or hiding those with an underscore."""
+    text = name.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def number(value: float) -> str:
+    """Write a number for a legend: three digits, and no exponent for everyday sizes."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def dress(ax: Any, xlabel: str, ylabel: str) -> None:
+    """Label the axes and keep the frame light."""
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(True, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def unit_square(ax: Any) -> None:
+    """Show all of [0, 1] in both directions, with a little air."""
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+
+
+def show_legend(ax: Any, loc: str) -> None:
+    """Add a legend if anything has a name."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc=loc, frameon=False)
+
+
+@dataclass(kw_only=True)
+class _Display:
+    """What every display keeps after drawing."""
+
+    ax_: Any = field(init=False, repr=False, default=None)
+    figure_: Any = field(init=False, repr=False, default=None)
+    line_: Any = field(init=False, repr=False, default=None)
+
+    def _start(self, ax: Any) -> Any:
+        self.ax_ = new_axes() if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+@dataclass(kw_only=True)
+class _BandedDisplay(_Display):
+    """A curve in the unit square with an optional confidence band and optional bounds.
+
+    Parameters
+    ----------
+    lower, upper : array, optional
+        Confidence band.
+    band_x : array, optional
+        Where the band is given; by default at the points of the curve.
+    bound_lower, bound_upper, bound_x : array, optional
+        The same for bounds, drawn as dotted lines.
+    name : str, optional
+        Shown in the legend.
+    chance : bool, default=True
+        Whether to draw what a ranking without information would give.
+    """
+
+    lower: Values | None = None
+    upper: Values | None = None
+    band_x: Values | None = None
+    bound_lower: Values | None = None
+    bound_upper: Values | None = None
+    bound_x: Values | None = None
+    name: str | None = None
+    chance: bool = True
+
+    def _draw(self, ax: Any, x: Values, y: Values, style: dict[str, Any]) -> None:
+        settings = {"color": BLUE, "linewidth": 2.0} | style
+        if self.name is not None:
+            settings.setdefault("label", plain_text(self.name))
+        (self.line_,) = ax.plot(x, y, **settings)
+        color = self.line_.get_color()
+        if self.lower is not None and self.upper is not None:
+            at = x if self.band_x is None else self.band_x
+            ax.fill_between(at, self.lower, self.upper, color=color, alpha=0.18, linewidth=0)
+        at = x if self.bound_x is None else self.bound_x
+        for bound in (self.bound_lower, self.bound_upper):
+            if bound is not None:
+                ax.plot(at, bound, color=color, linewidth=1.0, linestyle=":")
+        unit_square(ax)
+
+
+@dataclass
+class RocDisplay(_BandedDisplay):
+    """Positives found against false alarms.
+
+    Parameters
+    ----------
+    fpr, tpr : array of shape (n,)
+        False and true positive rates.
+    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
+        Confidence band and bounds of ``tpr``, at ``fpr`` or at the given places.
+    name : str, optional
+        Shown in the legend.
+    chance : bool, default=True
+        Whether to draw the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().add_subplot()
+    >>> RocDisplay(np.array([0, 0.2, 1]), np.array([0, 0.8, 1])).plot(ax=ax).line_.get_xdata()
+    array([0. , 0.2, 1. ])
+    """
+
+    fpr: Values
+    tpr: Values
+
+    def plot(self, ax: Any = None, **style: Any) -> RocDisplay:
+        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        ax = self._start(ax)
+        if self.chance:
+            ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Chance")
+        self._draw(ax, self.fpr, self.tpr, style)
+        dress(ax, "Share of negatives flagged (FPR)", "Share of positives found (TPR)")
+        ax.set_aspect("equal")
+        show_legend(ax, "lower right")
+        return self
+
+
+@dataclass
+class PrDisplay(_BandedDisplay):
+    """Precision against recall.
+
+    Parameters
+    ----------
+    recall, precision : array of shape (n,)
+        The curve.
+    pi : float
+        Share of positives: the precision of a ranking without information.
+    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
+        Confidence band and bounds of ``precision``, at ``recall`` or at the given places.
+    name : str, optional
+        Shown in the legend.
+    chance : bool, default=True
+        Whether to draw the line at ``pi``.
+    """
+
+    recall: Values
+    precision: Values
+    pi: float
+
+    def plot(self, ax: Any = None, **style: Any) -> PrDisplay:
+        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        ax = self._start(ax)
+        if self.chance:
+            label = f"Chance ({number(self.pi)})"
+            ax.axhline(self.pi, color=GREY, linewidth=1.0, linestyle=":", label=label)
+        self._draw(ax, self.recall, self.precision, style)
+        dress(ax, "Share of positives found (recall)", "Share of flagged that are positive\n(precision)")
+        show_legend(ax, "lower left")
+        return self
+
+
+@dataclass
+class LiftDisplay(_BandedDisplay):
+    """Positives found against rows flagged.
+
+    Parameters
+    ----------
+    positive_rate, tpr : array of shape (n,)
+        Share of all rows flagged, and share of positives found.
+    pi : float
+        Share of positives: a perfect ranking finds all of them in that share of the rows.
+    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
+        Confidence band and bounds of ``tpr``, at ``positive_rate`` or at the given places.
+    name : str, optional
+        Shown in the legend.
+    chance : bool, default=True
+        Whether to draw the diagonal and the perfect ranking.
+    """
+
+    positive_rate: Values
+    tpr: Values
+    pi: float
+
+    def plot(self, ax: Any = None, **style: Any) -> LiftDisplay:
+        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        ax = self._start(ax)
+        if self.chance:
+            ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Chance")
+            perfect = {"color": GREY, "linewidth": 1.0, "linestyle": "--", "label": "Perfect"}
+            ax.plot([0, self.pi, 1], [0, 1, 1], **perfect)
+        self._draw(ax, self.positive_rate, self.tpr, style)
+        dress(ax, "Share of rows flagged", "Share of positives found (recall)")
+        ax.set_aspect("equal")
+        show_legend(ax, "lower right")
+        return self
+
+
+@dataclass
+class MetricDisplay(_Display):
+    """A metric over thresholds.
+
+    Parameters
+    ----------
+    threshold, values : array of shape (n,)
+        Thresholds that are not finite are left out.
+    best_threshold : float, optional
+        Marked with a dot.
+    name : str, optional
+        Of the metric.
+    """
+
+    threshold: Values
+    values: Values
+    best_threshold: float | None = None
+    name: str | None = None
+
+    def plot(self, ax: Any = None, **style: Any) -> MetricDisplay:
+        """Draw the metric; ``style`` goes to matplotlib's ``plot``."""
+        ax = self._start(ax)
+        finite = np.isfinite(self.threshold)
+        x, y = self.threshold[finite], self.values[finite]
+        settings = {"color": BLUE, "linewidth": 1.8} | style
+        if self.name is not None:
+            settings.setdefault("label", plain_text(self.name))
+        (self.line_,) = ax.plot(x, y, **settings)
+        best = self.best_threshold
+        if best is not None and np.isfinite(best):
+            ax.plot(
+                [best],
+                y[x == best][:1],
+                "o",
+                color=self.line_.get_color(),
+                label=f"Best at {number(best)}",
+            )
+        dress(ax, "Threshold: rows with this score or more are flagged", "Value")
+        show_legend(ax, "best")
+        return self
+
+
+@dataclass
+class SensitivityDisplay(_Display):
+    """Recovered metrics over alpha.
+
+    Parameters
+    ----------
+    alphas : array of shape (n,)
+        Shares of positives among the unlabeled rows.
+    values : mapping of str to array of shape (n,)
+        One line per name.
+    alpha : float
+        The value in use, marked with a vertical line.
+    alpha_upper : float
+        The largest value that the scores allow; what lies beyond is shaded.
+    alpha_interval : (float, float), optional
+        A range of values in use, shaded.
+    """
+
+    alphas: Values
+    values: Mapping[str, Values]
+    alpha: float
+    alpha_upper: float
+    alpha_interval: tuple[float, float] | None = None
+
+    def plot(self, ax: Any = None, **style: Any) -> SensitivityDisplay:
+        """Draw the lines; ``style`` goes to matplotlib's ``plot``. ``line_`` is the last one."""
+        ax = self._start(ax)
+        end = float(self.alphas[-1])
+        if self.alpha_upper < end:
+            label = f"More than the scores allow (> {number(self.alpha_upper)})"
+            ax.axvspan(self.alpha_upper, end, color=GREY, alpha=0.18, linewidth=0, label=label)
+        if self.alpha_interval is not None:
+            label = "Range used ({} to {})".format(*map(number, self.alpha_interval))
+            ax.axvspan(*self.alpha_interval, color=SKY, alpha=0.25, linewidth=0, label=label)
+        for place, (name, line) in enumerate(self.values.items()):
+            settings = {
+                "color": CYCLE[place % len(CYCLE)],
+                "linestyle": DASHES[place % len(DASHES)],
+                "linewidth": 1.8,
+                "label": plain_text(name),
+            }
+            (self.line_,) = ax.plot(self.alphas, line, **(settings | style))
+        if self.alpha_interval is None:
+            label = f"Used here ({number(self.alpha)})"
+            ax.axvline(self.alpha, color=GREY, linewidth=1.2, linestyle="--", label=label)
+        ax.set_xlim(float(self.alphas[0]), end)
+        dress(ax, "Alpha: share of positives among unlabeled rows", "Recovered value")
+        show_legend(ax, "best")
+        return self
+
+
+@dataclass
+class CalibrationDisplay(_Display):
+    """How often rows with a given score are really positive.
+
+    Parameters
+    ----------
+    mean_score, positive_share : array of shape (n_bins,)
+        Mean score and recovered share of positives in each bin.
+    name : str, optional
+        Shown in the legend.
+    """
+
+    mean_score: Values
+    positive_share: Values
+    name: str | None = None
+
+    def plot(self, ax: Any = None, **style: Any) -> CalibrationDisplay:
+        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        ax = self._start(ax)
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Calibrated")
+        settings = {"color": BLUE, "linewidth": 1.8, "marker": "o"} | style
+        if self.name is not None:
+            settings.setdefault("label", plain_text(self.name))
+        (self.line_,) = ax.plot(self.mean_score, self.positive_share, **settings)
+        dress(ax, "Mean score of the rows", "Share that is really positive")
+        unit_square(ax)
+        ax.set_aspect("equal")
+        show_legend(ax, "upper left")
+        return self

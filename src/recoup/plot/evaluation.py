@@ -1,0 +1,183 @@
+"""EvaluationDisplay: one evaluation in four pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from recoup._optional import require
+from recoup.plot.curves import (
+    BLUE,
+    CYCLE,
+    DASHES,
+    GREY,
+    ORANGE,
+    MetricDisplay,
+    PrDisplay,
+    RocDisplay,
+    SensitivityDisplay,
+    number,
+)
+
+THRESHOLD_METRICS = ("precision", "recall", "f1")
+ALPHA_METRICS = ("roc_auc", "precision", "f1", "accuracy")
+
+
+@dataclass
+class EvaluationDisplay:
+    """ROC, precision-recall, metrics over thresholds, and metrics over alpha.
+
+    Made by :meth:`from_evaluation`. Each panel can also be drawn alone, on axes of your own.
+
+    Attributes
+    ----------
+    axes_ : dict of str to Axes
+        The four panels ("roc", "pr", "threshold", "alpha"), after ``plot``.
+    figure_ : Figure
+        What was drawn on, after ``plot``.
+    """
+
+    roc: RocDisplay
+    naive_roc: RocDisplay
+    pr: PrDisplay
+    metrics: tuple[MetricDisplay, ...]
+    threshold: float
+    sensitivity: SensitivityDisplay
+    figure_: Any = field(init=False, repr=False, default=None)
+    axes_: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+
+    @classmethod
+    def from_evaluation(cls, evaluation: Any) -> EvaluationDisplay:
+        """Read the arrays of an evaluation.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+            What :func:`recoup.evaluate` returned.
+
+        Returns
+        -------
+        EvaluationDisplay
+        """
+
+        def band(name: str) -> dict[str, Any]:
+            found = getattr(evaluation, f"{name}_band")
+            if found is None:
+                return {}
+            return {"band_x": found.x, "lower": found.lower, "upper": found.upper}
+
+        shown = "Recovered"
+        if evaluation.roc_band is not None:
+            shown += f" with {100 * evaluation.confidence:.4g}% band"
+        naive = evaluation.naive_table
+        curves = [evaluation.metric_curve(key) for key in THRESHOLD_METRICS]
+        sensitivity = evaluation.sensitivity()
+        return cls(
+            roc=RocDisplay(
+                fpr=evaluation.roc.fpr,
+                tpr=evaluation.roc.tpr,
+                name=f"{shown}, AUC {evaluation['roc_auc'].recovered:.3f}",
+                **band("roc"),
+            ),
+            naive_roc=RocDisplay(
+                fpr=np.append(0.0, naive.heads("unlabeled")),
+                tpr=np.append(0.0, naive.heads("labeled")),
+                name=f"Unlabeled as negative, AUC {evaluation['roc_auc'].pu:.3f}",
+                chance=False,
+            ),
+            pr=PrDisplay(
+                recall=evaluation.pr.recall,
+                precision=evaluation.pr.precision,
+                pi=evaluation.pi,
+                name=f"{shown}, average {evaluation['average_precision'].recovered:.3f}",
+                **band("pr"),
+            ),
+            metrics=tuple(
+                MetricDisplay(curve.threshold, curve.values, name=evaluation[curve.metric].label)
+                for curve in curves
+            ),
+            threshold=evaluation.threshold,
+            sensitivity=SensitivityDisplay(
+                alphas=sensitivity.alphas,
+                values={evaluation[key].label: sensitivity.values[key] for key in ALPHA_METRICS},
+                alpha=sensitivity.alpha,
+                alpha_upper=sensitivity.alpha_upper,
+                alpha_interval=evaluation.prior.interval,
+            ),
+        )
+
+    @property
+    def panels(self) -> dict[str, Callable[[Any], None]]:
+        """The four panels, as functions that draw on given axes."""
+        return {
+            "roc": self.plot_roc,
+            "pr": self.plot_pr,
+            "threshold": self.plot_threshold,
+            "alpha": self.plot_alpha,
+        }
+
+    def plot(self, figure: Any = None) -> EvaluationDisplay:
+        """Draw all four panels.
+
+        Parameters
+        ----------
+        figure : Figure, optional
+            Where to draw; by default a new one.
+
+        Returns
+        -------
+        EvaluationDisplay
+            Itself, with ``figure_`` and ``axes_``.
+        """
+        if figure is None:
+            pyplot = require("matplotlib.pyplot", purpose="plot()", install="matplotlib")
+            figure = pyplot.figure(figsize=(11.0, 10.0), layout="constrained")
+            figure.get_layout_engine().set(h_pad=0.1, w_pad=0.1)
+        self.figure_ = figure
+        axes = figure.subplots(2, 2).ravel()
+        for ax, (name, draw) in zip(axes, self.panels.items(), strict=True):
+            draw(ax)
+            self.axes_[name] = ax
+        return self
+
+    def plot_roc(self, ax: Any) -> None:
+        """Draw the recovered ROC curve beside the one that takes unlabeled as negative."""
+        self.roc.plot(ax=ax, color=BLUE)
+        self.naive_roc.plot(ax=ax, color=ORANGE, linestyle="--", linewidth=1.6)
+        _finish(ax, "Positives found against false alarms", columns=1)
+
+    def plot_pr(self, ax: Any) -> None:
+        """Draw the recovered precision-recall curve."""
+        self.pr.plot(ax=ax, color=BLUE)
+        _finish(ax, "How clean the flagged rows are", columns=1)
+
+    def plot_threshold(self, ax: Any) -> None:
+        """Draw metrics over thresholds."""
+        for place, display in enumerate(self.metrics):
+            display.plot(ax=ax, color=CYCLE[place], linestyle=DASHES[place])
+        label = f"Used here ({number(self.threshold)})"
+        ax.axvline(self.threshold, color=GREY, linewidth=1.2, linestyle="--", label=label)
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_ylabel("Recovered value")
+        _finish(ax, "What each threshold gives", columns=2)
+
+    def plot_alpha(self, ax: Any) -> None:
+        """Draw metrics over alpha."""
+        self.sensitivity.plot(ax=ax)
+        ax.set_ylim(-0.02, 1.02)
+        _finish(ax, "If alpha were different", columns=2)
+
+
+def _finish(ax: Any, title: str, columns: int) -> None:
+    """Put title and legend where they cannot cover a curve."""
+    ax.set_title(title, loc="left", fontweight="bold")
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=columns,
+        frameon=False,
+        fontsize="small",
+    )

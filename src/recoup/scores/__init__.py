@@ -1,0 +1,6 @@
+"""What a classifier said: score tables, and out-of-fold splits that respect PU data."""
+
+from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.table import ScoreTable
+
+__all__ = ["PUStratifiedKFold", "ScoreTable"]

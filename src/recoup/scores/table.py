@@ -1,0 +1,453 @@
+"""ScoreTable: how many labeled, unlabeled and known-negative rows have each score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recoup._checks import (
+    FloatArray,
+    as_numbers,
+    as_vector,
+    brief,
+    check_same_length,
+    check_some_rows,
+    label_masks,
+)
+from recoup._results import make_frame
+from recoup.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = ("labeled", "unlabeled", "negative")
+DEFAULT_BINS = 16_384
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreTable:
+    """Counts of labeled, unlabeled and known-negative rows for each distinct score.
+
+    Everything recoup computes about scored rows depends only on this table, so it is the one
+    thing that an engine (numpy, DuckDB, Spark, ...) has to deliver.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_scores,)
+        Ascending. In a thinned table, the lowest score of each bin: ``score >= scores[i]``
+        selects the same rows as in the full table.
+    labeled, unlabeled, negative : ndarray of shape (n_scores,)
+        Rows (or, with sample weights, their summed weight) at each score.
+    centers : ndarray of shape (n_scores,)
+        The score that stands for the rows of a bin where its value matters (Brier score, log
+        loss, calibration). Equal to ``scores`` unless the table was thinned.
+    square_sums : ndarray of shape (3,)
+        Sums of squared weights of the three groups; equal to the counts without weights.
+    thinned : bool
+        Whether bins may hold several distinct scores.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_arrays(s=[1, 0, 0, 1], scores=[0.9, 0.9, 0.2, 0.4])
+    >>> table.scores, table.labeled, table.unlabeled
+    (array([0.2, 0.4, 0.9]), array([0, 1, 1]), array([1, 0, 1]))
+    >>> table + table
+    ScoreTable(3 scores, 4 labeled, 4 unlabeled, 0 known negative)
+    """
+
+    scores: FloatArray
+    labeled: NDArray[Any]
+    unlabeled: NDArray[Any]
+    negative: NDArray[Any]
+    centers: FloatArray
+    square_sums: FloatArray
+    thinned: bool = False
+    n_labeled: float = field(init=False)
+    n_unlabeled: float = field(init=False)
+    n_negative: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the totals once and refuse tables from which nothing can be recovered."""
+        for group in GROUPS:
+            object.__setattr__(self, f"n_{group}", getattr(self, group).sum().item())
+        check_some_rows(self.n_labeled, self.n_unlabeled, "ScoreTable")
+
+    def __repr__(self) -> str:
+        """Show the sizes."""
+        return (
+            f"ScoreTable({len(self.scores):,} {'bins' if self.thinned else 'scores'}, "
+            f"{self.n_labeled:,.6g} labeled, {self.n_unlabeled:,.6g} unlabeled, "
+            f"{self.n_negative:,.6g} known negative)"
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        s: ArrayLike,
+        scores: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        bins: int | None = None,
+        keep: Sequence[float] = (),
+    ) -> ScoreTable:
+        """Count the rows of two arrays.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,)
+            Higher is more positive.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        bins : int, optional
+            Thin to at most about this many bins, without ever holding the full table in memory.
+        keep : sequence of float, optional
+            Thresholds at which a thinned table must stay exact.
+
+        Returns
+        -------
+        ScoreTable
+            The same as ``from_arrays(s, scores).thin(bins, keep)``, digit for digit.
+        """
+        caller = "ScoreTable.from_arrays"
+        values = as_numbers(scores, "scores", caller)
+        check_same_length(as_vector(s, "s", caller), values, "s and scores", caller)
+        if len(values) == 0:
+            raise InvalidInputError(f"{caller} needs at least one row. Got none.")
+        masks = [mask for mask in label_masks(s, caller) if mask is not None]
+        if sample_weight is not None:
+            weights = as_numbers(sample_weight, "sample_weight", caller)
+            check_same_length(values, weights, "scores and sample_weight", caller)
+            if not (np.isfinite(weights).all() and (weights >= 0).all()):
+                raise InvalidInputError(
+                    f"{caller} needs sample_weight to be finite and not negative. "
+                    f"Got {weights[~(np.isfinite(weights) & (weights >= 0))][0]:g}."
+                )
+            _check_finite(np.array([values.min(), values.max()]), caller)
+            columns = [np.where(mask, weights, 0.0) for mask in masks]
+            squares = [float((column**2).sum()) for column in columns]
+            table = cls._from_counts(values, columns, squares)
+            return table if bins is None else table.thin(bins, keep)
+
+        groups = [values[mask] for mask in masks]
+        check_some_rows(len(groups[0]), len(groups[1]), caller)
+        for group in groups:
+            # Plain sorts of each group are several times faster than one argsort of all rows.
+            group.sort()
+            if len(group):
+                _check_finite(group[[0, -1]], caller)
+        if bins is not None and sum(_count_distinct(group) for group in groups) > bins:
+            distinct = _distinct_scores(groups, bins)
+            if distinct is None or len(distinct) > bins:
+                return cls._from_sorted_groups(groups, bins, keep)
+        runs = [_runs(group) for group in groups]
+        return cls._from_counts(
+            np.concatenate([values for values, _ in runs]),
+            _block_columns([counts for _, counts in runs]),
+            None,
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        score: str,
+        sample_weight: str | None = None,
+        decimals: int | None = None,
+    ) -> ScoreTable:
+        """Count the rows of any data frame, with one group-by in its own engine.
+
+        Parameters
+        ----------
+        frame : pandas, Polars, PyArrow, DuckDB, PySpark or Dask frame
+            Anything that narwhals understands; lazy frames stay lazy until the group-by.
+        label, score, sample_weight : str
+            Column names.
+        decimals : int, optional
+            Round scores to this many decimals inside the engine, to bound the number of groups
+            when billions of distinct scores would come back.
+
+        Returns
+        -------
+        ScoreTable
+        """
+        from recoup.scores._engines import count_frame
+
+        return cls._from_counts(*count_frame(frame, label, score, sample_weight, decimals))
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        *,
+        label: str,
+        score: str,
+        sample_weight: str | None = None,
+        decimals: int | None = None,
+        memory_limit: str = "1GB",
+    ) -> ScoreTable:
+        """Count the rows of CSV or Parquet files out of core, in DuckDB.
+
+        Files with more than two million distinct scores are binned inside the engine; rows never
+        reach Python.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file or a glob pattern such as ``"scores/*.parquet"``.
+        label, score, sample_weight : str
+            Column names.
+        decimals : int, optional
+            Round scores to this many decimals first.
+        memory_limit : str, default="1GB"
+            What DuckDB may use before it spills to disk.
+
+        Returns
+        -------
+        ScoreTable
+        """
+        from recoup.scores._engines import bin_relation, count_frame, open_files
+
+        with open_files(path, label, score, sample_weight, memory_limit) as (relation, many):
+            if many and decimals is None:
+                return cls._from_bins(*bin_relation(relation, label, score, sample_weight))
+            return cls._from_counts(
+                *count_frame(relation, label, score, sample_weight, decimals, str(path))
+            )
+
+    @classmethod
+    def _from_counts(
+        cls, scores: FloatArray, columns: list[NDArray[Any]], squares: list[float] | None
+    ) -> ScoreTable:
+        """Merge rows of (score, labeled, unlabeled[, negative]) that share a score."""
+        order = np.argsort(scores, kind="stable")
+        ordered = scores[order]
+        starts = _run_starts(ordered)
+        sums = [np.add.reduceat(column[order], starts) for column in columns]
+        distinct = ordered[starts] + 0.0  # -0.0 and 0.0 are one score
+        return cls._assemble(distinct, sums, distinct, squares, thinned=False)
+
+    @classmethod
+    def _from_sorted_groups(
+        cls, groups: list[FloatArray], bins: int, keep: Sequence[float]
+    ) -> ScoreTable:
+        kept = [group[_positions(len(group), bins, len(groups))] for group in groups]
+        for group in groups:
+            # The lowest score that a kept threshold selects is itself a score of the table.
+            places = np.searchsorted(group, np.asarray(keep, float))
+            kept.append(group[places[places < len(group)]])
+        edges = _edges(kept)
+        counts, tops = [], []
+        for group in groups:
+            starts = np.searchsorted(group, edges, side="left")
+            ends = np.append(starts[1:], len(group))
+            counts.append(ends - starts)
+            tops.append(np.where(ends > starts, group[np.maximum(ends - 1, 0)], -np.inf))
+        centers = _midpoints(edges, np.max(tops, axis=0))
+        return cls._assemble(edges, counts, centers, None, thinned=True)
+
+    @classmethod
+    def _from_bins(
+        cls, edges: FloatArray, columns: list[NDArray[Any]], squares: list[float] | None, top: float
+    ) -> ScoreTable:
+        filled = np.sum(columns, axis=0) > 0
+        centers = _midpoints(edges, np.append(edges[1:], top))
+        return cls._assemble(
+            edges[filled],
+            [column[filled] for column in columns],
+            centers[filled],
+            squares,
+            thinned=True,
+        )
+
+    @classmethod
+    def _assemble(
+        cls,
+        scores: FloatArray,
+        columns: list[NDArray[Any]],
+        centers: FloatArray,
+        squares: list[float] | None,
+        *,
+        thinned: bool,
+    ) -> ScoreTable:
+        if squares is None:
+            squares = [float(column.sum()) for column in columns]
+        if len(columns) == 2:
+            # A read-only view of one zero: no memory for the usual case of no known negatives.
+            columns = [*columns, np.broadcast_to(columns[0].dtype.type(0), scores.shape)]
+            squares = [*squares, 0.0]
+        labeled, unlabeled, negative = columns
+        return cls(
+            scores, labeled, unlabeled, negative, centers, np.asarray(squares, float), thinned
+        )
+
+    def __add__(self, other: ScoreTable) -> ScoreTable:
+        """Merge two tables, as if their rows had been counted together."""
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
+        scores = np.concatenate([self.scores, other.scores])
+        columns = [
+            np.concatenate([getattr(self, group), getattr(other, group)]) for group in GROUPS
+        ]
+        squares = (self.square_sums + other.square_sums).tolist()
+        merged = self._from_counts(scores, columns, squares)
+        if not (self.thinned or other.thinned):
+            return merged
+        mass = np.sum(columns, axis=0)
+        centers = np.concatenate([self.centers, other.centers])
+        slots = np.searchsorted(merged.scores, scores)
+        centers = np.bincount(slots, mass * centers) / np.maximum(np.bincount(slots, mass), 1e-300)
+        return self._assemble(
+            merged.scores,
+            [merged.labeled, merged.unlabeled, merged.negative],
+            centers,
+            squares,
+            thinned=True,
+        )
+
+    def thin(self, bins: int, keep: Sequence[float] = ()) -> ScoreTable:
+        """Keep at most about ``bins`` scores, at quantiles of each group.
+
+        Counts at or above a kept score stay exact; only what lies between two kept scores is
+        taken as tied. The area under the PU ROC curve moves by at most ``max_auc_error``.
+
+        Parameters
+        ----------
+        bins : int
+            At least 4. A table that is small enough already comes back unchanged.
+        keep : sequence of float, optional
+            Thresholds at which the table must stay exact.
+
+        Returns
+        -------
+        ScoreTable
+        """
+        if bins < 4:
+            raise InvalidInputError(f"ScoreTable.thin needs bins >= 4. Got {bins}.")
+        if len(self.scores) <= bins:
+            return self
+        columns = [self.labeled, self.unlabeled] + ([self.negative] if self.n_negative else [])
+        kept = []
+        for column in columns:
+            heads = np.cumsum(column)
+            positions = _positions(heads[-1], bins, len(columns))
+            kept.append(self.scores[np.searchsorted(heads, positions, side="right")])
+            filled = self.scores[column > 0]
+            places = np.searchsorted(filled, np.asarray(keep, float))
+            kept.append(filled[places[places < len(filled)]])
+        edges = _edges(kept)
+        starts = np.searchsorted(self.scores, edges, side="left")
+        ends = np.append(starts[1:], len(self.scores)) - 1
+        centers = _midpoints(edges, self.scores[ends])
+        if self.thinned:
+            centers = _midpoints(self.centers[starts], self.centers[ends])
+        sums = [np.add.reduceat(column, starts) for column in columns]
+        squares = self.square_sums[: len(columns)].tolist()
+        return self._assemble(edges, sums, centers, squares, thinned=True)
+
+    @property
+    def n_rows(self) -> float:
+        """All rows, or their summed weight."""
+        return self.n_labeled + self.n_unlabeled + self.n_negative
+
+    @property
+    def labeled_fraction(self) -> float:
+        """Labeled rows among labeled and unlabeled ones."""
+        return self.n_labeled / (self.n_labeled + self.n_unlabeled)
+
+    @property
+    def effective_sizes(self) -> tuple[float, float]:
+        """Labeled and unlabeled rows that carry the same information without weights (Kish)."""
+        labeled, unlabeled = self.square_sums[:2]
+        return self.n_labeled**2 / labeled, self.n_unlabeled**2 / unlabeled
+
+    @property
+    def max_auc_error(self) -> float:
+        """Largest possible effect of thinning on the area under the PU ROC curve."""
+        if not self.thinned:
+            return 0.0
+        tied = np.dot(self.labeled.astype(float), self.unlabeled.astype(float))
+        return float(tied / (2 * self.n_labeled * self.n_unlabeled))
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Lowest and highest score (the highest bin's center in a thinned table)."""
+        return float(self.scores[0]), float(max(self.scores[-1], self.centers[-1]))
+
+    def heads(self, group: str) -> FloatArray:
+        """Share of a group at or above each score, from the highest score down."""
+        counts = getattr(self, group)[::-1].astype(float)
+        share: FloatArray = np.cumsum(counts) / counts.sum()
+        return share
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per score."""
+        return make_frame({"score": self.scores} | {name: getattr(self, name) for name in GROUPS})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as plain lists."""
+        columns: dict[str, Any] = self.to_frame().to_dict(orient="list")
+        return columns
+
+
+def _check_finite(ends: FloatArray, caller: str) -> None:
+    if not np.isfinite(ends).all():
+        raise InvalidInputError(
+            f"{caller} needs every score to be a finite number: rows without one cannot be ranked. "
+            f"Got {brief(str(ends[~np.isfinite(ends)][0]))}. Drop or impute those rows first."
+        )
+
+
+def _run_starts(ordered: FloatArray) -> NDArray[np.intp]:
+    changes = np.empty(len(ordered), bool)
+    changes[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return np.flatnonzero(changes)
+
+
+def _runs(ordered: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    starts = _run_starts(ordered)
+    return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def _count_distinct(ordered: FloatArray) -> int:
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + 1 if len(ordered) else 0
+
+
+def _distinct_scores(groups: list[FloatArray], limit: int) -> FloatArray | None:
+    if any(_count_distinct(group) > limit for group in groups):
+        return None
+    return np.unique(np.concatenate([_runs(group)[0] for group in groups]))
+
+
+def _block_columns(counts: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
+    """Lay counts of separate groups out as columns over their concatenated scores."""
+    total = sum(len(count) for count in counts)
+    columns, start = [], 0
+    for count in counts:
+        column = np.zeros(total, np.intp)
+        column[start : start + len(count)] = count
+        columns.append(column)
+        start += len(count)
+    return columns
+
+
+def _positions(size: float, bins: int, n_groups: int) -> NDArray[np.intp]:
+    steps = max(bins // n_groups, 1)
+    return np.unique((np.arange(steps) * (size / steps)).astype(np.intp))
+
+
+def _edges(kept: list[FloatArray]) -> FloatArray:
+    return np.unique(np.concatenate(kept)) + 0.0
+
+
+def _midpoints(lowest: FloatArray, highest: FloatArray) -> FloatArray:
+    return lowest + (highest - lowest) / 2
