@@ -124,7 +124,9 @@ def main() -> None:
                 + "".join(f"{a:>11.3f} ({w:.2f})" for a, w in zip(share, typical, strict=True)),
                 flush=True,
             )
-            results.append({"cell": cell, "coverage": dict(zip(METRICS, share.tolist(), strict=True))})
+            results.append(
+                {"cell": cell, "coverage": dict(zip(METRICS, share.tolist(), strict=True))}
+            )
     shares = np.array([list(row["coverage"].values()) for row in results])
     inside = (shares >= 0.93) & (shares <= 0.97)
     print(f"\nlowest  {''.join(f'{value:>18.3f}' for value in shares.min(0)):>139}")

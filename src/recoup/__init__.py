@@ -1,0 +1,103 @@
+"""recoup: how good a classifier really is when most labels are missing.
+
+Positive-unlabeled data hold some rows that are known to be positive and many that are unknown.
+Taking the unknown ones as negative makes every metric wrong. recoup corrects them, and says how
+sure the corrected ones are. Its parts follow the path of the data:
+
+1. :mod:`recoup.data` brings rows in; ``load_example()`` has some at hand.
+2. :mod:`recoup.learners` turn features and labels into scores.
+3. :mod:`recoup.scores` counts them: a ``ScoreTable`` comes from arrays, frames or files.
+4. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
+5. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
+6. ``compare`` sets several models side by side, on the same rows.
+7. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
+   does all of it with files.
+
+Labels are always called ``s``: 1 labeled positive, 0 unlabeled, -1 known negative. ``alpha`` is
+the share of positives among the unlabeled rows, ``beta`` among the labeled ones.
+
+>>> import recoup
+>>> example = recoup.load_example()
+>>> scores = example.scores["score_boosting"]
+>>> recoup.evaluate(example.s, scores, alpha=example.alpha)["roc_auc"]
+Estimate(roc_auc: pu 0.816, recovered 0.963 [0.942, 0.983])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recoup import data, learners, metrics, plot, scores
+    from recoup.comparison import Comparison, compare
+    from recoup.data import load_example
+    from recoup.evaluation import Estimate, Evaluation, evaluate
+    from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
+    from recoup.report import Report
+    from recoup.scores import ScoreTable
+
+    __version__: str
+
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "Evaluation",
+    "InvalidInputError",
+    "RecoupError",
+    "RecoupWarning",
+    "Report",
+    "ScoreTable",
+    "__version__",
+    "compare",
+    "data",
+    "evaluate",
+    "learners",
+    "load_example",
+    "metrics",
+    "plot",
+    "scores",
+]
+
+_ROOMS = ("data", "learners", "metrics", "plot", "scores")
+_HOMES = {
+    "Comparison": "comparison",
+    "Estimate": "evaluation",
+    "Evaluation": "evaluation",
+    "InvalidInputError": "exceptions",
+    "RecoupError": "exceptions",
+    "RecoupWarning": "exceptions",
+    "Report": "report",
+    "ScoreTable": "scores",
+    "compare": "comparison",
+    "evaluate": "evaluation",
+    "load_example": "data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for, so that ``import recoup`` stays quick."""
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _ROOMS:
+        value = import_module(f"recoup.{name}")
+    elif name in _HOMES:
+        value = getattr(import_module(f"recoup.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'recoup' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List what is here, imported or not."""
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("recoup")
+    except PackageNotFoundError:  # run from a folder of sources
+        return "unknown"

@@ -41,6 +41,7 @@ __all__ = [
 
 # Below these sizes the intervals' coverage was not shown to hold (make study).
 FEW_LABELED, FEW_UNLABELED = 30, 100
+MANY_ROWS = 1_000_000
 
 
 def evaluate(
@@ -111,9 +112,11 @@ def evaluate(
     if n_boot < 0:
         raise InvalidInputError(f"evaluate needs n_boot >= 0. Got {n_boot}.")
     rng = np.random.default_rng(random_state)
-    table, naive_table, prior, scheme = _read_input(
+    exact, exact_naive, prior, scheme = _read_input(
         s, scores, alpha, beta, scheme, threshold, sample_weight, propensity, rng
     )
+    keep = _kept_thresholds(threshold)
+    table, naive_table = exact.thin(DEFAULT_BINS, keep), exact_naive.thin(DEFAULT_BINS, keep)
     mixture = Mixture.of(table, prior.alpha, prior.beta, scheme)
     roc = recovered_roc(table, mixture)
     notes: list[str] = []
@@ -126,8 +129,10 @@ def evaluate(
     recovered = measure(table, mixture, roc, cut)
     limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
     extremes = (
-        bounds_at(table, cut, prior.interval or prior.alpha, confidence=confidence)
-        if prior.beta == 1
+        bounds_at(
+            table, cut, prior.interval or prior.alpha, confidence=confidence, scheme=scheme
+        )
+        if prior.beta == 1 and propensity is None
         else {}
     )
     metrics = {}
@@ -146,7 +151,7 @@ def evaluate(
         )
 
     feasibility = feasibility_of(table, mixture, confidence)
-    notes += _notes(table, metrics, feasibility, prior)
+    notes += _notes(table, metrics, limits, feasibility, prior)
     return Evaluation(
         metrics=metrics,
         alpha=prior.alpha,
@@ -166,7 +171,8 @@ def evaluate(
         lift_band=bands.get("lift"),
         prior=prior,
         table=table,
-        naive_table=naive_table,
+        exact=exact,
+        exact_naive=exact_naive,
         mixture=mixture,
         n_boot=n_boot,
         seed=int(rng.integers(2**32)),
@@ -185,15 +191,13 @@ def _read_input(
     rng: np.random.Generator,
 ) -> tuple[ScoreTable, ScoreTable, Prior, Scheme]:
     """Count the rows, for recovery and as taken at face value, and read what is known of alpha."""
-    keep = (0.5, float(threshold)) if isinstance(threshold, int | float) else (0.5,)
     if isinstance(s, ScoreTable):
         if any(extra is not None for extra in (scores, sample_weight, propensity)):
             raise InvalidInputError(
                 "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
                 "in it already. Drop the other arguments."
             )
-        table = s.thin(DEFAULT_BINS, keep)
-        return table, naive_counts(table), Prior.of(alpha, beta, "evaluate"), scheme
+        return s, naive_counts(s), Prior.of(alpha, beta, "evaluate"), scheme
     if scores is None:
         raise InvalidInputError(
             "evaluate needs scores beside the labels. Got only one of them. "
@@ -206,20 +210,28 @@ def _read_input(
                 "positives are hidden. Drop one."
             )
         table, share = propensity_table(s, scores, propensity, sample_weight, "evaluate")
-        naive = ScoreTable.from_arrays(
-            s, scores, sample_weight=sample_weight, bins=DEFAULT_BINS, keep=keep
-        )
+        naive = ScoreTable.from_arrays(s, scores, sample_weight=sample_weight)
         # The implied share of positives, the mean of s/e, is itself a sample mean.
         squares = table.square_sums[0] / table.n_unlabeled
         error = np.sqrt(max(squares - share**2, 0.0) / table.n_unlabeled)
         draws = np.clip(rng.normal(share, error, size=2000), 0.0, 1 - 1e-6)
         prior = Prior(share, 1.0, alpha_draws=draws)
-        return table.thin(DEFAULT_BINS, keep), naive, prior, "case-control"
+        return table, naive, prior, "case-control"
     prior = Prior.of(alpha, beta, "evaluate")
     table = ScoreTable.from_arrays(
-        s, scores, sample_weight=sample_weight, bins=DEFAULT_BINS, keep=keep
+        s,
+        scores,
+        sample_weight=sample_weight,
+        # Beyond this the full table would cost more memory than the rows themselves.
+        bins=DEFAULT_BINS if np.size(scores) > MANY_ROWS else None,
+        keep=_kept_thresholds(threshold),
     )
     return table, naive_counts(table), prior, scheme
+
+
+def _kept_thresholds(threshold: float | str | None) -> tuple[float, ...]:
+    """Thresholds at which thinned tables stay exact."""
+    return (0.5, float(threshold)) if isinstance(threshold, int | float) else (0.5,)
 
 
 def _choose_threshold(
@@ -273,7 +285,11 @@ def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Fe
 
 
 def _notes(
-    table: ScoreTable, metrics: dict[str, Estimate], feasibility: Feasibility, prior: Prior
+    table: ScoreTable,
+    metrics: dict[str, Estimate],
+    limits: dict[str, tuple[float, float]],
+    feasibility: Feasibility,
+    prior: Prior,
 ) -> list[str]:
     """Say, and warn of, what a reader must know before trusting the numbers."""
     notes = []
@@ -284,17 +300,25 @@ def _notes(
             f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}."
         )
         warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
-    outside = [
-        f"{item.key} {item.raw:.4g}"
-        for item in metrics.values()
-        if abs(item.raw - metric_spec(item.key, "evaluate").clip(item.raw)) > 1e-9
-    ]
-    if outside:
+    impossible, unlikely = [], []
+    for item in metrics.values():
+        spec = metric_spec(item.key, "evaluate")
+        low, high = limits.get(item.key, (np.nan, np.nan))
+        if low > spec.high + 1e-9 or high < spec.low - 1e-9:
+            impossible.append(f"{item.key} {item.raw:.4g}")
+        elif abs(item.raw - spec.clip(item.raw)) > 1e-9:
+            unlikely.append(f"{item.key} {item.raw:.4g}")
+    if impossible:
         notes.append(
-            f"Recovered values left their range and were clipped ({', '.join(outside)}): "
-            f"alpha or beta may be wrong, or the rows too few."
+            f"Recovered values left their range by more than sampling error explains and were "
+            f"clipped ({', '.join(impossible)}): alpha or beta must be wrong."
         )
         warnings.warn(notes[-1], ClippedEstimateWarning, stacklevel=3)
+    if unlikely:
+        notes.append(
+            f"Recovered values left their range and were clipped ({', '.join(unlikely)}); "
+            f"sampling error can explain that."
+        )
     labeled, unlabeled = table.effective_sizes
     if labeled < FEW_LABELED or unlabeled < FEW_UNLABELED:
         notes.append(

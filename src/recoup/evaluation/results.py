@@ -204,7 +204,8 @@ class Evaluation:
     lift_band: Band | None
     prior: Prior
     table: ScoreTable = field(compare=False)
-    naive_table: ScoreTable = field(compare=False)
+    exact: ScoreTable = field(compare=False)
+    exact_naive: ScoreTable = field(compare=False)
     mixture: Mixture
     n_boot: int
     seed: int
@@ -273,8 +274,8 @@ class Evaluation:
         Parameters
         ----------
         threshold : float
-            Rows with ``score >= threshold`` are predicted positive. Tables of more than 16,384
-            distinct scores answer at the next kept score above it.
+            Rows with ``score >= threshold`` are predicted positive. Of more than a million rows
+            given as arrays only 16,384 scores were kept, and the next one above it answers.
 
         Returns
         -------
@@ -310,10 +311,10 @@ class Evaluation:
             ``_lower`` and ``_upper`` of precision and recall.
         """
         if isinstance(thresholds, int):
-            rows = np.cumsum(self.mixture.rows(self.table)[::-1])
+            rows = np.cumsum(self.mixture.rows(self.exact)[::-1])
             wanted = rows[-1] * np.arange(1, thresholds + 1) / thresholds
             places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
-            cuts = self.table.scores[::-1][places]
+            cuts = self.exact.scores[::-1][places]
         else:
             cuts = np.asarray(thresholds, float)
         points = self._points(cuts)
@@ -356,13 +357,13 @@ class Evaluation:
     def _points(self, thresholds: FloatArray) -> list[OperatingPoint]:
         rng = np.random.default_rng(0)
         estimates = point_estimates(
-            self.table, self.prior, self.mixture, thresholds, self.confidence, rng
+            self.exact, self.prior, self.mixture, thresholds, self.confidence, rng
         )
-        naive_rates = observed_rates_at(self.naive_table, thresholds)
-        share = self.naive_table.n_labeled / self.naive_table.n_rows
-        rows = self.mixture.rows(self.table)
+        naive_rates = observed_rates_at(self.exact_naive, thresholds)
+        share = self.exact_naive.n_labeled / self.exact_naive.n_rows
+        rows = self.mixture.rows(self.exact)
         above = np.append(np.cumsum(rows[::-1])[::-1], 0.0)
-        queue = above[np.searchsorted(self.table.scores, thresholds, side="left")]
+        queue = above[np.searchsorted(self.exact.scores, thresholds, side="left")]
         naive = {
             key: np.asarray(POINT_METRICS[key].from_rates(*naive_rates, share), float)
             for key in estimates

@@ -183,7 +183,11 @@ def _area_limits(
         return float(step_average_precision(*one.true_rates(*rates), one.pi))
 
     influence = intervals.average_precision_influence(table, mixture)
-    limits["average_precision"] = limits["pr_auc"] = symmetric(raw_average_precision, influence)
+    wald = symmetric(raw_average_precision, influence)
+    center = raw_average_precision(mixture)
+    # Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
+    upper = center * np.exp((wald[1] - center) / center) if center > 0 else wald[1]
+    limits["average_precision"] = limits["pr_auc"] = np.array([wald[0], upper])
     low, high = table.score_range
     if low >= 0 and high <= 1:
         for key, losses in PROPER_LOSSES.items():

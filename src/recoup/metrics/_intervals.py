@@ -88,12 +88,13 @@ def average_precision_influence(table: ScoreTable, mixture: Mixture) -> Influenc
     rate_l, rate_u = pi * tpr_l + (1 - pi) * fpr_l, pi * tpr_u + (1 - pi) * fpr_u
     heads_l, heads_u = table.heads("labeled"), table.heads("unlabeled")
     tpr = tpr_l * heads_l + tpr_u * heads_u
+    rate = rate_l * heads_l + rate_u * heads_u
     # Scores without rows of either group (only known negatives) may come before any mass.
-    rate = np.maximum(rate_l * heads_l + rate_u * heads_u, 1e-300)
+    inverse = np.divide(1.0, rate, out=np.zeros_like(rate), where=rate > 0)
     step = np.diff(tpr, prepend=0.0)
-    gain = tpr / rate
-    by_tpr = pi * (gain + step / rate - np.append(gain[1:], 0.0))
-    by_rate = -pi * step * gain / rate
+    gain = tpr * inverse
+    by_tpr = pi * (gain + step * inverse - np.append(gain[1:], 0.0))
+    by_rate = -pi * step * gain * inverse
     return (
         _from_below(by_tpr * tpr_l + by_rate * rate_l),
         _from_below(by_tpr * tpr_u + by_rate * rate_u),

@@ -57,6 +57,9 @@ Band: TypeAlias = BandKind | tuple[ArrayLike, ArrayLike]
 Alpha: TypeAlias = float | tuple[float, float]
 Reverse: TypeAlias = bool | Literal["tighter"]
 
+# Values of alpha to try over an interval.
+STEPS = 5
+
 # AUROC and PR area grow with the true positives at every cut, whatever happens at the others, so
 # the extreme curves bound them even where false positive rates step back. Average precision does
 # so only where precision falls down the ranking: worse than random and with many ties, it can lie
@@ -270,7 +273,7 @@ def band_around(
 
     An infinite ``n_hidden`` gives the band for the distribution that both come from.
     """
-    if n_hidden == 0:
+    if n_hidden < 1:
         return np.zeros_like(share), np.ones_like(share)
     n = 1 / (1 / n_known + 1 / n_hidden)
     tail = (1 - confidence) / 2
@@ -449,22 +452,22 @@ def _roc_auc_width(bounds: ContingencyBounds) -> float:
     return float(upper - lower)
 
 
-def _corner_tables(table: ScoreTable, options: _Options) -> list[ContingencyTables]:
+def _all_tables(table: ScoreTable, options: _Options) -> list[ContingencyTables]:
     """Tables between which every metric lies.
 
-    At one alpha, all metrics grow (or all costs fall) with the true positives. Over an interval
-    the paper's two tables are not enough: at alpha 0 recall, for one, is known exactly. At a fixed
-    share of hidden positives in the head, rates are monotone in alpha, so both ends are taken.
+    At one alpha all metrics grow, or all costs fall, with the true positives. Over an interval the
+    paper's two tables are not enough: recall, for one, is best known where alpha is least, and a
+    lack of room in the head or tail can put an extreme between the ends.
     """
     low, high = options.alphas
     reverse = options.reverse
     if low < high and reverse == "tighter":
         reverse = _bounds(table, options).based_on == "negatives"
-    corners = []
-    for alpha in sorted({low, high}):
+    tables = []
+    for alpha in np.linspace(low, high, STEPS if low < high else 1).tolist():
         bounds = _bounds(table, replace(options, alphas=(alpha, alpha), reverse=reverse))
-        corners += [bounds.lower, bounds.upper]
-    return corners
+        tables += [bounds.lower, bounds.upper]
+    return tables
 
 
 def bounds_at(
@@ -503,9 +506,9 @@ def bounds_at(
     >>> bounds["precision"], bounds["roc_auc"]
     ((0.666667, 1.0), (0.5, 1.0))
     """
-    corners = _corner_tables(table, _Options.check("bounds_at", alpha=alpha, **options))
+    extremes = _all_tables(table, _Options.check("bounds_at", alpha=alpha, **options))
     cut = len(table.scores) - int(np.searchsorted(table.scores, threshold, side="left"))
-    curves = [tables.rates() for tables in corners]
+    curves = [tables.rates() for tables in extremes]
     points = np.array([(tpr[cut], fpr[cut], pi) for tpr, fpr, pi in curves]).T
     bounds = {}
     for key, metric in POINT_METRICS.items():
@@ -721,7 +724,7 @@ def metric_bounds(
     name : str
         Key of a metric of one threshold, such as ``"f1"``; :func:`area_bounds` has the others.
     s, scores, alpha, **options
-        As for :func:`contingency_bounds`. Of an interval for alpha, both ends make both bounds.
+        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
     params : dict, optional
         Parameters of the metric, such as ``{"b": 2.0}`` of ``"fbeta"``.
 
@@ -745,7 +748,7 @@ def metric_bounds(
     table, checked = _prepare("metric_bounds", s, scores, alpha, **options)
     values = [
         np.asarray(POINT_METRICS[name].from_rates(*tables.rates(), **(params or {})), float)
-        for tables in _corner_tables(table, checked)
+        for tables in _all_tables(table, checked)
     ]
     threshold = np.append(np.inf, table.scores[::-1])
     return MetricBounds(name, threshold, np.min(values, axis=0), np.max(values, axis=0))
@@ -761,12 +764,13 @@ def area_bounds(
     name : {"roc_auc", "pr_auc", "average_precision"}
         Which area.
     s, scores, alpha, **options
-        As for :func:`contingency_bounds`. Of an interval for alpha, both ends make both bounds.
+        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
 
     Returns
     -------
     lower, upper : float
-        Hold the area whenever the band holds at every cut.
+        Hold the area whenever the band holds at every cut; average precision only if the ranking
+        is better than random or has few ties.
 
     Examples
     --------
@@ -780,4 +784,4 @@ def area_bounds(
             f"Call metric_bounds for a metric of one threshold."
         )
     table, checked = _prepare("area_bounds", s, scores, alpha, **options)
-    return _between(AREAS[name], [tables.rates() for tables in _corner_tables(table, checked)])
+    return _between(AREAS[name], [tables.rates() for tables in _all_tables(table, checked)])

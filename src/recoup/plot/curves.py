@@ -47,7 +47,7 @@ def dress(ax: Any, xlabel: str, ylabel: str) -> None:
     """Label the axes and keep the frame light."""
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
-    ax.grid(True, alpha=0.25, linewidth=0.6)
+    ax.grid(True, color=GREY, alpha=0.2, linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -63,6 +63,17 @@ def show_legend(ax: Any, loc: str) -> None:
     """Add a legend if anything has a name."""
     if ax.get_legend_handles_labels()[1]:
         ax.legend(loc=loc, frameon=False)
+
+
+def legend_below(ax: Any, columns: int) -> None:
+    """Add a legend where it cannot cover a curve."""
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=columns,
+        frameon=False,
+        fontsize="small",
+    )
 
 
 @dataclass(kw_only=True)
@@ -190,7 +201,11 @@ class PrDisplay(_BandedDisplay):
             label = f"Chance ({number(self.pi)})"
             ax.axhline(self.pi, color=GREY, linewidth=1.0, linestyle=":", label=label)
         self._draw(ax, self.recall, self.precision, style)
-        dress(ax, "Share of positives found (recall)", "Share of flagged that are positive\n(precision)")
+        dress(
+            ax,
+            "Share of positives found (recall)",
+            "Share of flagged that are positive\n(precision)",
+        )
         show_legend(ax, "lower left")
         return self
 
@@ -289,6 +304,8 @@ class SensitivityDisplay(_Display):
         The largest value that the scores allow; what lies beyond is shaded.
     alpha_interval : (float, float), optional
         A range of values in use, shaded.
+    name : str, optional
+        Of the metric, where the lines are models.
     """
 
     alphas: Values
@@ -296,6 +313,7 @@ class SensitivityDisplay(_Display):
     alpha: float
     alpha_upper: float
     alpha_interval: tuple[float, float] | None = None
+    name: str | None = None
 
     def plot(self, ax: Any = None, **style: Any) -> SensitivityDisplay:
         """Draw the lines; ``style`` goes to matplotlib's ``plot``. ``line_`` is the last one."""
@@ -319,8 +337,9 @@ class SensitivityDisplay(_Display):
             label = f"Used here ({number(self.alpha)})"
             ax.axvline(self.alpha, color=GREY, linewidth=1.2, linestyle="--", label=label)
         ax.set_xlim(float(self.alphas[0]), end)
-        dress(ax, "Alpha: share of positives among unlabeled rows", "Recovered value")
-        show_legend(ax, "best")
+        what = "Recovered value" if self.name is None else f"Recovered {plain_text(self.name)}"
+        dress(ax, "Alpha: share of positives among unlabeled rows", what)
+        legend_below(ax, columns=2)
         return self
 
 

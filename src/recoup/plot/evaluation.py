@@ -19,10 +19,13 @@ from recoup.plot.curves import (
     PrDisplay,
     RocDisplay,
     SensitivityDisplay,
+    legend_below,
     number,
 )
 
 THRESHOLD_METRICS = ("precision", "recall", "f1")
+# More than this many points to a line can be neither seen nor drawn quickly.
+MAX_POINTS = 4096
 ALPHA_METRICS = ("roc_auc", "precision", "f1", "accuracy")
 
 
@@ -72,7 +75,7 @@ class EvaluationDisplay:
         shown = "Recovered"
         if evaluation.roc_band is not None:
             shown += f" with {100 * evaluation.confidence:.4g}% band"
-        naive = evaluation.naive_table
+        naive = evaluation.exact_naive.thin(MAX_POINTS)
         curves = [evaluation.metric_curve(key) for key in THRESHOLD_METRICS]
         sensitivity = evaluation.sensitivity()
         return cls(
@@ -135,7 +138,6 @@ class EvaluationDisplay:
         if figure is None:
             pyplot = require("matplotlib.pyplot", purpose="plot()", install="matplotlib")
             figure = pyplot.figure(figsize=(11.0, 10.0), layout="constrained")
-            figure.get_layout_engine().set(h_pad=0.1, w_pad=0.1)
         self.figure_ = figure
         axes = figure.subplots(2, 2).ravel()
         for ax, (name, draw) in zip(axes, self.panels.items(), strict=True):
@@ -172,12 +174,5 @@ class EvaluationDisplay:
 
 
 def _finish(ax: Any, title: str, columns: int) -> None:
-    """Put title and legend where they cannot cover a curve."""
     ax.set_title(title, loc="left", fontweight="bold")
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        ncols=columns,
-        frameon=False,
-        fontsize="small",
-    )
+    legend_below(ax, columns)

@@ -294,9 +294,7 @@ def read_columns(
         cells = (f"coalesce({_quote(column)}::DOUBLE, 'NaN'::DOUBLE)" for column in columns)
         named = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
         arrays = relation.project(named).fetchnumpy()
-    return {
-        column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)
-    }
+    return {column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)}
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def _row_hashes(X: Any) -> Hashes:
 
     if issparse(X):
         return _sparse_hashes(X)
-    if hasattr(X, "columns"):
+    if hasattr(type(X), "columns"):  # asking a lazy frame itself would make it work
         return _frame_hashes(X)
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
         # One array of texts would make room for the longest in every row.
@@ -312,10 +312,12 @@ def _deal(
     weights = rows / totals.astype(float) ** 2
     levels = filled @ (weights / np.dot(weights, rows))
     shares = np.zeros(len(filled), np.intp)
-    if rows[LABELED]:
-        # A fold without labels comes first, or there may be none left for it.
-        bare = np.flatnonzero(filled[:, LABELED] == 0)
-        shares[bare[np.argsort(levels[bare], kind="stable")][:n_bundles]] = 1
+    for kind in (LABELED, UNLABELED):
+        bare = np.flatnonzero(filled[:, kind] == 0)
+        if rows[kind] and len(bare):
+            # These come first, or there may be nothing left for them.
+            shares[bare[np.argsort(levels[bare], kind="stable")][:n_bundles]] = 1
+            break
 
     heights = np.sort(levels + shares)
     surfaces = (n_bundles - shares.sum() + np.cumsum(heights)) / np.arange(1, len(heights) + 1)

@@ -1,0 +1,231 @@
+"""Turn an evaluation into plain words and plain values; all thinking happens here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from recoup._results import to_plain
+from recoup.evaluation import Estimate, Evaluation
+from recoup.metrics._spec import metric_spec
+
+CHANCE = 0.05
+KINDS = {"area": "Ranking", "point": "At threshold", "proper": "Probabilities"}
+N_POINTS = 10
+
+
+def summarize(
+    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Say what an evaluation found.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+    truth : mapping of str to float, optional
+        True values by metric key, where they are known.
+
+    Returns
+    -------
+    dict
+        Ready for JSON. ``sentences`` is a list of plain sentences; ``groups`` the metrics with
+        their PU and recovered values, intervals and bounds; ``points`` the operating points;
+        ``settings`` and ``notes`` what the numbers rest on.
+    """
+    summary: dict[str, Any] = to_plain(
+        {
+            "sentences": sentences(evaluation),
+            "settings": _settings(evaluation),
+            "groups": _groups(evaluation, truth or {}),
+            "points": _points(evaluation),
+            "confidence": evaluation.confidence,
+            "notes": list(evaluation.notes),
+        }
+    )
+    return summary
+
+
+def sentences(evaluation: Evaluation) -> list[str]:
+    """Say in plain sentences what was found, how sure it is, and what it rests on."""
+    return [
+        _about_rows(evaluation),
+        _about_ranking(evaluation),
+        _about_decisions(evaluation),
+        *_about_chance(evaluation),
+        _about_feasibility(evaluation),
+    ]
+
+
+def percent(share: float) -> str:
+    """Write a share such as a confidence level as a percentage."""
+    return f"{100 * share:.4g}%"
+
+
+def _about_rows(evaluation: Evaluation) -> str:
+    text = f"{_count(evaluation.n_labeled)} rows are labeled positive"
+    if evaluation.beta < 1:
+        text += f" ({percent(evaluation.beta)} of them rightly)"
+    text += f" and {_count(evaluation.n_unlabeled)} are unlabeled"
+    if evaluation.n_negative:
+        text += f"; {_count(evaluation.n_negative)} are known negatives"
+    interval = evaluation.prior.interval
+    if interval is not None:
+        low, high = (_count(alpha * evaluation.n_unlabeled) for alpha in interval)
+        hidden = f"{low} to {high}"
+    else:
+        hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
+    return f"{text}. With alpha {evaluation.prior}, {hidden} of the unlabeled rows are positive."
+
+
+def _about_ranking(evaluation: Evaluation) -> str:
+    auc = evaluation["roc_auc"]
+    return (
+        f"Shown one positive and one negative row, the model ranks the positive one higher "
+        f"{_about(auc.recovered)} times in 100{_between(auc)}. "
+        f"Counting unlabeled rows as negative would have said {_of_100(auc.pu)}."
+    )
+
+
+def _about_decisions(evaluation: Evaluation) -> str:
+    recall, precision = evaluation["recall"], evaluation["precision"]
+    at = f"At threshold {evaluation.threshold:.4g}"
+    if math.isnan(precision.recovered):
+        return f"{at} the model flags no row. Choose a lower threshold."
+    return (
+        f"{at}: of 100 positives the model finds {_about(recall.recovered)}{_between(recall)}; "
+        f"of 100 rows it flags, {_about(precision.recovered)} are really positive"
+        f"{_between(precision)}. "
+        f"Counting unlabeled rows as negative would have said {_of_100(precision.pu)}."
+    )
+
+
+def _about_chance(evaluation: Evaluation) -> list[str]:
+    baseline = evaluation.baseline
+    if baseline is None:
+        return []
+    shuffled = f"among {baseline.n_permutations:,} shuffles of the labels"
+    if baseline.p_value <= CHANCE:
+        beaten = "none" if baseline.p_value * (baseline.n_permutations + 1) < 1.5 else "few"
+        return [
+            f"It beats chance: {beaten} {shuffled} ranked as well (p = {baseline.p_value:.2g})."
+        ]
+    if baseline.auc_pu < baseline.shuffled_low:
+        return [
+            "It ranks positives below negatives. Check that higher scores mean more positive, and "
+            "turn their sign around if not."
+        ]
+    return [
+        f"It is not shown to beat chance: {percent(round(baseline.p_value, 2))} {shuffled} ranked "
+        f"as well."
+    ]
+
+
+def _about_feasibility(evaluation: Evaluation) -> str:
+    limits = evaluation.feasibility
+    at = f"(at {percent(limits.confidence)} confidence)"
+    interval = evaluation.prior.interval or (evaluation.alpha, evaluation.alpha)
+    if limits.exceeded:
+        return (
+            f"Do not trust these numbers: the scores allow alpha up to {limits.alpha_upper:.3g} "
+            f"and beta from {limits.beta_lower:.3g} {at}, and alpha {evaluation.prior} with beta "
+            f"{evaluation.beta:.4g} is outside."
+        )
+    if interval[1] > limits.alpha_upper:
+        return (
+            f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}: the upper part of the "
+            f"given range is not possible, and the intervals are wider than need be."
+        )
+    return (
+        f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}, so {evaluation.prior} is "
+        f"possible."
+    )
+
+
+def _count(rows: float) -> str:
+    return f"{rows:,.0f}"
+
+
+def _of_100(share: float) -> str:
+    if 0 < share < 0.005:
+        return "less than 1"
+    if 0.995 < share < 1:
+        return "more than 99"
+    return f"{100 * share:.0f}"
+
+
+def _about(share: float) -> str:
+    text = _of_100(share)
+    return text if "than" in text else f"about {text}"
+
+
+def _between(item: Estimate) -> str:
+    if math.isnan(item.lower) or math.isnan(item.upper):
+        return ""
+    return f" ({_of_100(item.lower)} to {_of_100(item.upper)})"
+
+
+def _settings(evaluation: Evaluation) -> dict[str, str]:
+    about = {
+        "single-sample": "all rows (single-sample)",
+        "case-control": "the unlabeled rows alone (case-control)",
+    }
+    settings = {
+        "Positives among unlabeled rows (alpha)": str(evaluation.prior),
+        "Positives among labeled rows (beta)": f"{evaluation.beta:.4g}",
+        "Positives among the rows judged (pi)": f"{evaluation.pi:.4g}",
+        "The numbers are about": about[evaluation.scheme],
+        "Labeled rows": _count(evaluation.n_labeled),
+        "Unlabeled rows": _count(evaluation.n_unlabeled),
+    }
+    if evaluation.n_negative:
+        settings["Known negatives"] = _count(evaluation.n_negative)
+    return settings | {
+        "Threshold": f"{evaluation.threshold:.6g}",
+        "Confidence": percent(evaluation.confidence),
+    }
+
+
+def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str, Any]]:
+    groups = []
+    for kind, title in KINDS.items():
+        rows = []
+        for key, item in evaluation.metrics.items():
+            spec = metric_spec(key, "summarize")
+            if spec.kind == kind:
+                more = {"truth": truth.get(key), "higher_is_better": spec.higher_is_better}
+                rows.append(vars(item) | more)
+        if kind == "point":
+            title += f" {evaluation.threshold:.4g}"
+        if rows:
+            groups.append({"title": title, "metrics": rows})
+    return groups
+
+
+def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Precision and recall where a tenth, two tenths ... of the rows are flagged."""
+    rows = np.cumsum(evaluation.mixture.rows(evaluation.table)[::-1])
+    wanted = rows[-1] * np.arange(1, N_POINTS) / N_POINTS
+    places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
+    cuts = {*evaluation.table.scores[::-1][places].tolist(), evaluation.threshold}
+    points = []
+    for cut in sorted(cuts, reverse=True):
+        point = evaluation.at(cut)
+        point_summary = {
+            "threshold": point.threshold,
+            "queue": point.queue,
+            "positive_rate": point.positive_rate,
+            "used": cut == evaluation.threshold,
+        }
+        for key in ("precision", "recall"):
+            item = point[key]
+            point_summary[key] = {
+                "recovered": item.recovered,
+                "lower": item.lower,
+                "upper": item.upper,
+            }
+        points.append(point_summary)
+    return points

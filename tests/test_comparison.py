@@ -1,0 +1,149 @@
+"""compare: paired differences, and for which alpha each model wins."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from recoup import compare, evaluate
+from recoup.exceptions import InvalidInputError
+
+
+def two_models(rng, n, pi=0.3, label_frequency=0.3):
+    y = rng.random(n) < pi
+    s = (y & (rng.random(n) < label_frequency)).astype(int)
+    noise = rng.normal(size=n)
+    a = 2 * y + noise
+    b = 1.5 * y + 0.7 * noise + 0.71 * rng.normal(size=n)
+    return s, y, a, b
+
+
+@pytest.fixture(scope="module")
+def found():
+    s, y, a, b = two_models(np.random.default_rng(0), 8000)
+    alpha = y[s == 0].mean()
+    return s, y, a, b, compare(s, {"a": a, "b": b}, alpha=alpha, threshold=1.0, n_boot=50)
+
+
+def test_differences(found):
+    _, y, a, b, comparison = found
+    truth = {
+        "roc_auc": sk.roc_auc_score(y, a) - sk.roc_auc_score(y, b),
+        "average_precision": sk.average_precision_score(y, a) - sk.average_precision_score(y, b),
+        "accuracy": sk.accuracy_score(y, a >= 1) - sk.accuracy_score(y, b >= 1),
+        "f1": sk.f1_score(y, a >= 1) - sk.f1_score(y, b >= 1),
+    }
+    for key, value in truth.items():
+        item = comparison.difference("a", "b", key)
+        assert item.lower <= value <= item.upper, item
+        mirrored = comparison.difference("b", "a", key)
+        assert mirrored.difference == -item.difference
+        assert (mirrored.lower, mirrored.upper) == (-item.upper, -item.lower)
+    assert comparison.ranking == ["a", "b"]
+
+
+def test_pairing_helps(found):
+    s, _, a, _, comparison = found
+    alone = evaluate(s, a, alpha=comparison.evaluations["a"].alpha, threshold=1.0, n_boot=0)
+    item = comparison.difference("a", "b")
+    separate = np.sqrt(2) * (alone["roc_auc"].upper - alone["roc_auc"].lower)
+    assert item.upper - item.lower < 0.8 * separate
+
+
+def test_a_model_against_itself():
+    s, y, a, _ = two_models(np.random.default_rng(1), 3000)
+    same = compare(
+        s, {"a": a, "copy": 3 * a}, alpha=y[s == 0].mean(), threshold="youden", n_boot=20
+    )
+    item = same.difference("a", "copy")
+    assert item.difference == pytest.approx(0.0)
+    assert item.upper - item.lower == pytest.approx(0.0, abs=1e-9)
+    assert item.p_value == 1.0
+
+
+def test_p_values_are_uniform_without_a_difference():
+    p_values = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        y = rng.random(1200) < 0.3
+        s = (y & (rng.random(1200) < 0.3)).astype(int)
+        shared = rng.normal(size=1200)
+        models = {name: 2 * y + 0.7 * shared + 0.71 * rng.normal(size=1200) for name in ("a", "b")}
+        item = compare(s, models, alpha=0.23, threshold=1.0, n_boot=0).difference("a", "b")
+        p_values.append(item.p_value)
+    assert np.mean(np.array(p_values) < 0.05) <= 0.13
+    assert 0.4 < np.mean(p_values) < 0.6
+
+
+def test_uncertain_alpha_widens_differences(found):
+    s, _, a, b, comparison = found
+    alpha = comparison.evaluations["a"].alpha
+    sharp = comparison.difference("a", "b", "accuracy")
+    for wide_alpha in ((alpha - 0.08, alpha + 0.08), np.linspace(alpha - 0.1, alpha + 0.1, 300)):
+        wide = compare(s, {"a": a, "b": b}, alpha=wide_alpha, threshold=1.0, n_boot=0)
+        item = wide.difference("a", "b", "precision")
+        known = comparison.difference("a", "b", "precision")
+        assert item.upper - item.lower > known.upper - known.lower
+        assert 0 <= item.p_value <= 1
+    assert sharp.p_value < 0.05
+
+
+def test_the_better_model_can_depend_on_alpha():
+    """A cautious and a generous rule: few positives favour one, many the other."""
+    rng = np.random.default_rng(3)
+    n = 20_000
+    y = rng.random(n) < 0.4
+    s = (y & (rng.random(n) < 0.2)).astype(int)
+    x = rng.normal(size=n) + 1.5 * y
+    models = {"cautious": (x >= 1.6).astype(float), "generous": (x >= 0.4).astype(float)}
+    comparison = compare(s, models, alpha=0.35, n_boot=0)
+    ranges = [item for item in comparison.wins if item.metric == "accuracy"]
+    assert [item.model for item in ranges] == ["cautious", "generous"]
+    assert ranges[0].alpha_low == 0.0
+    assert ranges[0].alpha_high == ranges[1].alpha_low
+    switch = ranges[0].alpha_high
+    for alpha, winner in ((switch - 0.03, "cautious"), (switch + 0.03, "generous")):
+        values = {
+            name: evaluate(s, scores, alpha=alpha, n_boot=0)["accuracy"].recovered
+            for name, scores in models.items()
+        }
+        assert max(values, key=values.get) == winner
+
+
+def test_several_models_and_holm(found):
+    s, _, a, b, _ = found
+    three = compare(s, {"a": a, "b": b, "c": a + b}, alpha=0.2, threshold=1.0, n_boot=0)
+    items = [item for item in three.differences if item.metric == "roc_auc"]
+    assert len(items) == 3
+    for item in items:
+        assert item.p_adjusted >= item.p_value
+    smallest = min(items, key=lambda item: item.p_value)
+    assert smallest.p_adjusted == pytest.approx(min(1.0, 3 * smallest.p_value))
+
+
+def test_output(found):
+    comparison = found[-1]
+    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    assert plain["ranking"] == ["a", "b"]
+    assert set(plain["models"]) == {"a", "b"}
+    frame = comparison.to_frame()
+    assert {"metric", "first", "second", "difference", "lower", "upper"} <= set(frame.columns)
+    assert repr(comparison).startswith("Comparison(roc_auc: a 0.9")
+    assert "a - b" in comparison._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "words"),
+    [
+        ({"a": [1, 2, 3, 4]}, {}, "at least two"),
+        ({"a": [1, 2, 3, 4], "b": [1, 2, 3]}, {}, "'b'.* 4 and 3"),
+        ({"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}, {"metric": "auc"}, "no metric 'auc'"),
+        ({"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}, {"metric": "brier"}, r"scores in \[0, 1\]"),
+    ],
+)
+def test_bad_input(scores, options, words):
+    with pytest.raises(InvalidInputError, match=words):
+        compare([1, 0, 1, 0], scores, alpha=0.1, n_boot=0, **options)
