@@ -120,7 +120,8 @@ def main() -> None:
             share, typical = held.mean(0), np.median(width, axis=0)
             n_l, n_u, alpha, beta, separation, ties = cell
             print(
-                f"\r{n_l:>5}{n_u:>6}{alpha:>6}{beta:>5}{separation:>5} {'yes' if ties else 'no':>4} "
+                f"\r{n_l:>5}{n_u:>6}{alpha:>6}{beta:>5}{separation:>5} "
+                f"{'yes' if ties else 'no':>4} "
                 + "".join(f"{a:>11.3f} ({w:.2f})" for a, w in zip(share, typical, strict=True)),
                 flush=True,
             )

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 from sklearn import metrics as sk
-from strategies import gaussian_rows
 
 from recoup import ScoreTable, evaluate, metrics
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
+from strategies import gaussian_rows
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +179,10 @@ def test_feasible_alpha(rows, evaluation):
 
 def test_raw_values_outside_their_range_are_kept_and_told():
     s, scores, _ = gaussian_rows(np.random.default_rng(1), 5000, 0.3, 0.3)
-    with pytest.warns(ClippedEstimateWarning, match="roc_auc"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", InfeasiblePriorWarning)
+    with (
+        pytest.warns(InfeasiblePriorWarning),
+        pytest.warns(ClippedEstimateWarning, match="roc_auc"),
+    ):
         found = evaluate(s, scores, alpha=0.6, n_boot=0)
     assert found["roc_auc"].raw > 1
     assert found["roc_auc"].recovered <= 1

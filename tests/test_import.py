@@ -9,7 +9,7 @@ import recoup
 
 HEAVY = (
     *("duckdb", "jinja2", "matplotlib", "narwhals", "pandas", "plotly", "polars", "pyarrow"),
-    *("pydantic_settings", "pyspark", "scipy", "sklearn", "torch"),
+    *("pyspark", "scipy", "sklearn", "torch"),
 )
 
 

@@ -14,8 +14,29 @@ from recoup.metrics._spec import POINT_METRICS
 
 # AUL paper, Figure 1a: 20 examples.
 AUL_SCORES = np.array(
-    [0.92, 0.82, 0.73, 0.66, 0.6, 0.58, 0.54, 0.5, 0.45, 0.43]
-    + [0.41, 0.39, 0.38, 0.36, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1]
+    [
+        "0.92",
+        "0.82",
+        "0.73",
+        "0.66",
+        "0.6",
+        "0.58",
+        "0.54",
+        "0.5",
+        "0.45",
+        "0.43",
+        "0.41",
+        "0.39",
+        "0.38",
+        "0.36",
+        "0.35",
+        "0.3",
+        "0.25",
+        "0.2",
+        "0.15",
+        "0.1",
+    ],
+    dtype=float,
 )
 AUL_Y = np.array([1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0])
 AUL_S = np.array([1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
@@ -40,7 +61,7 @@ class TestAulPaper:
         assert np.var(values) == pytest.approx(0.00791388889, abs=5e-12)
 
     def test_variance_formula(self):
-        t = np.array([(AUL_SCORES < v).mean() + (v == AUL_SCORES).mean() / 2 for v in AUL_SCORES])
+        t = np.array([(v > AUL_SCORES).mean() + (v == AUL_SCORES).mean() / 2 for v in AUL_SCORES])
         sigma2 = t[AUL_Y == 1].var()
         assert (10 - 5) / (10 - 1) * sigma2 / 5 == pytest.approx(0.00791388889, abs=5e-12)
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
-from strategies import pu_rows, unit
 
 from recoup import metrics
 from recoup.metrics import _intervals, true_rates
@@ -15,6 +14,7 @@ from recoup.metrics._spec import AREA_METRICS, POINT_METRICS
 from recoup.metrics.area import step_average_precision
 from recoup.metrics.rates import Mixture
 from recoup.scores import ScoreTable
+from strategies import pu_rows, unit
 
 RANKING = ("roc_auc", "average_precision", "pr_auc", "partial_roc_auc")
 
@@ -132,7 +132,7 @@ def test_aul_needs_no_prior_and_inverts_noise(rows, alpha):
     assert observed == pytest.approx(lift)
 
 
-def test_equal_propensities_are_random_labels(rng=None):
+def test_equal_propensities_are_random_labels():
     rng = np.random.default_rng(3)
     y = rng.random(3000) < 0.4
     s = (y & (rng.random(3000) < 0.5)).astype(int)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import pu_rows
 
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.scores import ScoreTable, _engines
+from strategies import pu_rows
 
 COLUMNS = ("scores", "labeled", "unlabeled", "negative", "centers", "square_sums")
 
@@ -263,5 +263,5 @@ def test_bad_files(tmp_path):
         ScoreTable.from_file(garbage, label="s", score="p")
     other = tmp_path / "scores.xlsx"
     other.write_bytes(b"x")
-    with pytest.raises(InvalidInputError, match="reads .parquet"):
+    with pytest.raises(InvalidInputError, match=r"reads \.parquet"):
         ScoreTable.from_file(other, label="s", score="p")

@@ -129,9 +129,7 @@ def evaluate(
     recovered = measure(table, mixture, roc, cut)
     limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
     extremes = (
-        bounds_at(
-            table, cut, prior.interval or prior.alpha, confidence=confidence, scheme=scheme
-        )
+        bounds_at(table, cut, prior.interval or prior.alpha, confidence=confidence, scheme=scheme)
         if prior.beta == 1 and propensity is None
         else {}
     )

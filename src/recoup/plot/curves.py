@@ -370,5 +370,6 @@ class CalibrationDisplay(_Display):
         dress(ax, "Mean score of the rows", "Share that is really positive")
         unit_square(ax)
         ax.set_aspect("equal")
-        show_legend(ax, "upper left")
+        # Scores trained on PU labels are too low, which puts the curve into the upper left.
+        show_legend(ax, "lower right")
         return self

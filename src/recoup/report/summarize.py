@@ -107,21 +107,19 @@ def _about_chance(evaluation: Evaluation) -> list[str]:
     baseline = evaluation.baseline
     if baseline is None:
         return []
-    shuffled = f"among {baseline.n_permutations:,} shuffles of the labels"
+    count = round(baseline.p_value * (baseline.n_permutations + 1)) - 1
+    as_well = (
+        f"{f'{count:,}' if count else 'none'} of {baseline.n_permutations:,} shuffles of the "
+        f"labels ranked as well (p = {baseline.p_value:.2g})"
+    )
     if baseline.p_value <= CHANCE:
-        beaten = "none" if baseline.p_value * (baseline.n_permutations + 1) < 1.5 else "few"
-        return [
-            f"It beats chance: {beaten} {shuffled} ranked as well (p = {baseline.p_value:.2g})."
-        ]
+        return [f"It beats chance: {as_well}."]
     if baseline.auc_pu < baseline.shuffled_low:
         return [
             "It ranks positives below negatives. Check that higher scores mean more positive, and "
             "turn their sign around if not."
         ]
-    return [
-        f"It is not shown to beat chance: {percent(round(baseline.p_value, 2))} {shuffled} ranked "
-        f"as well."
-    ]
+    return [f"It is not shown to beat chance: {as_well}."]
 
 
 def _about_feasibility(evaluation: Evaluation) -> str:
