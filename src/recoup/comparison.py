@@ -221,6 +221,12 @@ def compare(
     for name, values in scores.items():
         columns[name] = as_numbers(values, f"scores of {name!r}", "compare")
         check_same_length(masks[0], columns[name], f"s and scores of {name!r}", "compare")
+        if not np.isfinite(columns[name]).all():
+            raise InvalidInputError(
+                f"compare needs every score to be a finite number. Got "
+                f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
+                f"{name!r}. Drop or impute those rows for all models."
+            )
     evaluations = {
         name: evaluate(
             s,
@@ -251,7 +257,7 @@ def compare(
         for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
             found[key].append(item)
     differences = tuple(item for items in found.values() for item in _holm(items))
-    notes = tuple(dict.fromkeys(note for one in evaluations.values() for note in one.notes))
+    notes = tuple(f"{name}: {note}" for name, one in evaluations.items() for note in one.notes)
     return Comparison(metric, evaluations, differences, _wins(evaluations, keys), notes)
 
 

@@ -31,7 +31,7 @@ from recoup.metrics.curves import (
 )
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
-from recoup.scores.table import ScoreTable
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,6 +246,12 @@ class Evaluation:
         p_value = (1 + np.count_nonzero(shuffled >= value)) / (self.n_boot + 1)
         low, high = np.quantile(shuffled, tails(self.confidence))
         return Baseline(value, float(low), float(high), float(p_value), self.n_boot)
+
+    @cached_property
+    def roc_pu(self) -> RocCurve:
+        """ROC curve as observed, with every row that is not labeled taken as negative."""
+        naive = self.exact_naive.thin(DEFAULT_BINS)
+        return recovered_roc(naive, Mixture.of(naive, 0.0, 1.0, "single-sample"))
 
     @cached_property
     def pr(self) -> PrCurve:

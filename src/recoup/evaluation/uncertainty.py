@@ -223,7 +223,9 @@ def _curve_limits(
     grid = np.linspace(0.0, 1.0, 101)
     rate = positive_rate(tpr, fpr, pi[:, None])
     precision = np.divide(pi[:, None] * tpr, rate, out=np.ones_like(rate), where=rate > 0)
-    # Interpolating at the last of several points with equal abscissa keeps vertical steps.
+    # Before the first positive is found there is no recall to show the precision of.
+    first = np.argmax(tpr > 0, axis=1)
+    precision = np.where(tpr > 0, precision, precision[np.arange(len(tpr)), first][:, None])
     curves = {"roc": (fpr, tpr), "pr": (tpr, precision), "lift": (rate, tpr)}
     bands = {}
     for name, (xs, ys) in curves.items():

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from recoup._optional import require
 from recoup.plot.curves import (
     BLUE,
@@ -25,7 +23,6 @@ from recoup.plot.curves import (
 
 THRESHOLD_METRICS = ("precision", "recall", "f1")
 # More than this many points to a line can be neither seen nor drawn quickly.
-MAX_POINTS = 4096
 ALPHA_METRICS = ("roc_auc", "precision", "f1", "accuracy")
 
 
@@ -75,7 +72,6 @@ class EvaluationDisplay:
         shown = "Recovered"
         if evaluation.roc_band is not None:
             shown += f" with {100 * evaluation.confidence:.4g}% band"
-        naive = evaluation.exact_naive.thin(MAX_POINTS)
         curves = [evaluation.metric_curve(key) for key in THRESHOLD_METRICS]
         sensitivity = evaluation.sensitivity()
         return cls(
@@ -86,8 +82,8 @@ class EvaluationDisplay:
                 **band("roc"),
             ),
             naive_roc=RocDisplay(
-                fpr=np.append(0.0, naive.heads("unlabeled")),
-                tpr=np.append(0.0, naive.heads("labeled")),
+                fpr=evaluation.roc_pu.fpr,
+                tpr=evaluation.roc_pu.tpr,
                 name=f"Unlabeled as negative, AUC {evaluation['roc_auc'].pu:.3f}",
                 chance=False,
             ),

@@ -115,47 +115,41 @@ def count_frame(
 
 @contextmanager
 def open_files(
-    path: str | Path, label: str, score: str, sample_weight: str | None, memory_limit: str
-) -> Iterator[tuple[Any, bool]]:
-    """Open CSV or Parquet files as a DuckDB relation, and say whether scores are too many."""
+    path: str | Path, columns: list[str], memory_limit: str, *, keep_order: bool = False
+) -> Iterator[Any]:
+    """Open CSV or Parquet files as a DuckDB relation with numbers in the wanted columns."""
     import duckdb
 
     name = str(path)
-    matches = glob.glob(name) if glob.has_magic(name) else [name] * Path(name).is_file()
+    found = [name] if Path(name).is_file() else glob.glob(name)
+    matches: Any = [match for match in found if Path(match).is_file()]
     if not matches:
         raise InvalidInputError(
             f"Cannot find {brief(name, 200)}: no such file. Check the path or the glob pattern."
         )
     if all(Path(match).stat().st_size == 0 for match in matches):
         raise InvalidInputError(f"Cannot read {brief(name, 200)}: the file is empty.")
-    suffixes = {suffix for match in matches for suffix in Path(match).suffixes}
+    kinds = {Path(match.removesuffix(".gz")).suffix.lower() for match in matches}
     with tempfile.TemporaryDirectory(prefix="recoup-") as spill:
         connection = duckdb.connect(
             config={
                 "memory_limit": memory_limit,
                 "temp_directory": spill,
-                "preserve_insertion_order": False,
+                "preserve_insertion_order": keep_order,
             }
         )
         connection.execute("SET enable_progress_bar = false")
-        wanted = [column for column in (label, score, sample_weight) if column is not None]
         try:
-            if suffixes & {".parquet", ".pq"}:
-                relation = connection.read_parquet(name)
-            elif suffixes & {".csv", ".tsv", ".txt"}:
-                relation = _typed_csv(connection.read_csv(name, all_varchar=True), wanted, name)
+            if kinds <= {".parquet", ".pq"}:
+                yield connection.read_parquet(matches)
+            elif kinds <= {".csv", ".tsv", ".txt"}:
+                yield _typed_csv(connection.read_csv(matches, all_varchar=True), columns, name)
             else:
                 raise InvalidInputError(
                     f"Cannot read {brief(name, 200)}: recoup reads .parquet, .csv and .tsv files "
-                    f"(also .csv.gz). Convert the file, or load it and use "
+                    f"(also .csv.gz), one kind at a time. Convert the file, or load it and use "
                     f"ScoreTable.from_frame."
                 )
-            types = dict(zip(relation.columns, relation.types, strict=True))
-            many = False
-            if score in types and nw.from_native(relation).collect_schema()[score].is_numeric():
-                counted = relation.aggregate(f"approx_count_distinct({_quote(score)})").fetchall()
-                many = counted[0][0] > MANY_SCORES
-            yield relation, many
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
             raise InvalidInputError(
@@ -163,6 +157,15 @@ def open_files(
             ) from error
         finally:
             connection.close()
+
+
+def has_many_scores(relation: Any, score: str) -> bool:
+    """Say whether a relation has more distinct scores than a table should hold."""
+    schema = nw.from_native(relation).collect_schema()
+    if score not in schema.names() or not schema[score].is_numeric():
+        return False
+    counted = relation.aggregate(f"approx_count_distinct({_quote(score)})").fetchall()
+    return bool(counted[0][0] > MANY_SCORES)
 
 
 def bin_relation(
@@ -280,7 +283,7 @@ def read_columns(
     dict of str to ndarray
         One array per column; missing cells are NaN.
     """
-    with _open_relation(path, columns, memory_limit) as relation:
+    with open_files(path, columns, memory_limit, keep_order=True) as relation:
         schema = nw.from_native(relation).collect_schema()
         for column in columns:
             _check_column(schema, column, str(path))
@@ -295,39 +298,3 @@ def read_columns(
         named = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
         arrays = relation.project(named).fetchnumpy()
     return {column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)}
-
-
-@contextmanager
-def _open_relation(path: str | Path, columns: list[str], memory_limit: str) -> Iterator[Any]:
-    """Open CSV or Parquet files as a DuckDB relation that keeps the order of the rows."""
-    import duckdb
-
-    name = str(path)
-    matches = glob.glob(name) if glob.has_magic(name) else [name] * Path(name).is_file()
-    if not matches:
-        raise InvalidInputError(
-            f"Cannot find {brief(name, 200)}: no such file. Check the path or the glob pattern."
-        )
-    if all(Path(match).stat().st_size == 0 for match in matches):
-        raise InvalidInputError(f"Cannot read {brief(name, 200)}: the file is empty.")
-    suffixes = {suffix for match in matches for suffix in Path(match).suffixes}
-    with tempfile.TemporaryDirectory(prefix="recoup-") as spill:
-        connection = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
-        connection.execute("SET enable_progress_bar = false")
-        try:
-            if suffixes & {".parquet", ".pq"}:
-                yield connection.read_parquet(name)
-            elif suffixes & {".csv", ".tsv", ".txt"}:
-                yield _typed_csv(connection.read_csv(name, all_varchar=True), columns, name)
-            else:
-                raise InvalidInputError(
-                    f"Cannot read {brief(name, 200)}: recoup reads .parquet, .csv and .tsv files "
-                    f"(also .csv.gz). Convert the file first."
-                )
-        except duckdb.Error as error:
-            reason = " ".join(str(error).split())
-            raise InvalidInputError(
-                f"Cannot read {brief(name, 200)}: {brief(reason, 200)}"
-            ) from error
-        finally:
-            connection.close()

@@ -214,10 +214,11 @@ class ScoreTable:
         -------
         ScoreTable
         """
-        from recoup.scores._engines import bin_relation, count_frame, open_files
+        from recoup.scores._engines import bin_relation, count_frame, has_many_scores, open_files
 
-        with open_files(path, label, score, sample_weight, memory_limit) as (relation, many):
-            if many and decimals is None:
+        columns = [column for column in (label, score, sample_weight) if column is not None]
+        with open_files(path, columns, memory_limit) as relation:
+            if decimals is None and has_many_scores(relation, score):
                 return cls._from_bins(*bin_relation(relation, label, score, sample_weight))
             return cls._from_counts(
                 *count_frame(relation, label, score, sample_weight, decimals, str(path))
