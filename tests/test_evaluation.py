@@ -305,3 +305,32 @@ def test_intervals_hold_what_they_claim(beta):
     for key, count in hits.items():
         # 95% nominal: fewer than 105 of 120 has a chance below 1 in 1,000 when the level holds.
         assert count >= 105, (key, count)
+
+
+def test_intervals_under_selection_bias_hold_what_they_claim():
+    """Labels that favour clear positives, with known propensities."""
+
+    def draw(rng, n):
+        y = rng.random(n) < 0.4
+        x = rng.normal(size=n) + 2 * y
+        e = 0.1 + 0.8 / (1 + np.exp(-(x - 2)))
+        return y, x, e, (y & (rng.random(n) < e)).astype(int)
+
+    y, x, _, _ = draw(np.random.default_rng(1), 1_000_000)
+    truth = {
+        "roc_auc": sk.roc_auc_score(y, x),
+        "f1": sk.f1_score(y, x >= 1),
+        "recall": sk.recall_score(y, x >= 1),
+        "precision": sk.precision_score(y, x >= 1),
+    }
+    hits = dict.fromkeys(truth, 0)
+    for run in range(100):
+        _, x, e, s = draw(np.random.default_rng(run + 10), 1500)
+        found = evaluate(s, x, propensity=e, threshold=1.0, n_boot=200)
+        for key, value in truth.items():
+            hits[key] += found[key].lower <= value <= found[key].upper
+    # 95% nominal: fewer than 87 of 100 has a chance of about 1 in 1,000 when the level holds.
+    assert min(hits.values()) >= 87, hits
+    point = found.at(1.0)
+    assert point["recall"].lower == pytest.approx(found["recall"].lower)
+    assert found["roc_auc"].pu == pytest.approx(metrics.roc_auc(s, x, alpha=0.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +19,13 @@ from recoup.evaluation.results import (
     OperatingPoint,
     Sensitivity,
 )
-from recoup.evaluation.uncertainty import uncertainty
+from recoup.evaluation.uncertainty import Limits, uncertainty
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
-from recoup.metrics._resample import bootstrap
+from recoup.metrics._resample import bootstrap, bootstrap_weighted_rows
 from recoup.metrics._spec import metric_spec
 from recoup.metrics.bounds import bounds_at
 from recoup.metrics.curves import RocCurve, metric_along, recovered_roc
-from recoup.metrics.rates import Mixture, propensity_table
+from recoup.metrics.rates import Mixture, propensity_rows, propensity_table
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 __all__ = [
@@ -87,7 +87,8 @@ def evaluate(
         Row weights.
     propensity : array-like of shape (n,), optional
         P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
-        the place of alpha.
+        the place of alpha; intervals then come from resampling rows, so ``n_boot`` must not be 0
+        to have any.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def evaluate(
         raise InvalidInputError(f"evaluate needs n_boot >= 0. Got {n_boot}.")
     rng = np.random.default_rng(random_state)
     exact, exact_naive, prior, scheme = _read_input(
-        s, scores, alpha, beta, scheme, threshold, sample_weight, propensity, rng
+        s, scores, alpha, beta, scheme, threshold, sample_weight, propensity
     )
     keep = _kept_thresholds(threshold)
     table, naive_table = exact.thin(DEFAULT_BINS, keep), exact_naive.thin(DEFAULT_BINS, keep)
@@ -121,13 +122,21 @@ def evaluate(
     roc = recovered_roc(table, mixture)
     notes: list[str] = []
     cut = _choose_threshold(threshold, table, roc, notes)
-    replicates = bootstrap(table, n_boot, rng) if n_boot else None
+    replicates = None
+    if n_boot and propensity is None:
+        replicates = bootstrap(table, n_boot, rng)
+    elif n_boot:
+        rows = propensity_rows(cast("ArrayLike", s), scores, propensity, sample_weight)
+        replicates = bootstrap_weighted_rows(table, *rows, n_boot, rng, (cut,))
 
     naive_mixture = Mixture.of(naive_table, 0.0, 1.0, "single-sample")
     naive_roc = recovered_roc(naive_table, naive_mixture)
     observed = measure(naive_table, naive_mixture, naive_roc, cut)
     recovered = measure(table, mixture, roc, cut)
-    limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
+    limits: Limits = {}
+    bands: dict[str, Band] = {}
+    if propensity is None or n_boot:
+        limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
     extremes = (
         bounds_at(table, cut, prior.interval or prior.alpha, confidence=confidence, scheme=scheme)
         if prior.beta == 1 and propensity is None
@@ -173,6 +182,7 @@ def evaluate(
         exact_naive=exact_naive,
         mixture=mixture,
         n_boot=n_boot,
+        replicates=replicates if propensity is not None else None,
         seed=int(rng.integers(2**32)),
     )
 
@@ -186,7 +196,6 @@ def _read_input(
     threshold: float | str | None,
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
-    rng: np.random.Generator,
 ) -> tuple[ScoreTable, ScoreTable, Prior, Scheme]:
     """Count the rows, for recovery and as taken at face value, and read what is known of alpha."""
     if isinstance(s, ScoreTable):
@@ -209,12 +218,7 @@ def _read_input(
             )
         table, share = propensity_table(s, scores, propensity, sample_weight, "evaluate")
         naive = ScoreTable.from_arrays(s, scores, sample_weight=sample_weight)
-        # The implied share of positives, the mean of s/e, is itself a sample mean.
-        squares = table.square_sums[0] / table.n_unlabeled
-        error = np.sqrt(max(squares - share**2, 0.0) / table.n_unlabeled)
-        draws = np.clip(rng.normal(share, error, size=2000), 0.0, 1 - 1e-6)
-        prior = Prior(share, 1.0, alpha_draws=draws)
-        return table, naive, prior, "case-control"
+        return table, naive, Prior(share, 1.0), "case-control"
     prior = Prior.of(alpha, beta, "evaluate")
     table = ScoreTable.from_arrays(
         s,
@@ -285,7 +289,7 @@ def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Fe
 def _notes(
     table: ScoreTable,
     metrics: dict[str, Estimate],
-    limits: dict[str, tuple[float, float]],
+    limits: Limits,
     feasibility: Feasibility,
     prior: Prior,
 ) -> list[str]:

@@ -16,7 +16,7 @@ from recoup._results import html_table, make_frame, to_plain
 from recoup.evaluation.measure import Band, measure, observed_rates_at
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._resample import permuted_auc
+from recoup.metrics._resample import Replicates, permuted_auc
 from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.curves import (
     CalibrationCurve,
@@ -209,6 +209,7 @@ class Evaluation:
     mixture: Mixture
     n_boot: int
     seed: int
+    replicates: Replicates | None = field(compare=False)
 
     def __getitem__(self, key: str) -> Estimate:
         """Look a metric up by its key."""
@@ -363,7 +364,7 @@ class Evaluation:
     def _points(self, thresholds: FloatArray) -> list[OperatingPoint]:
         rng = np.random.default_rng(0)
         estimates = point_estimates(
-            self.exact, self.prior, self.mixture, thresholds, self.confidence, rng
+            self.exact, self.prior, self.mixture, thresholds, self.confidence, rng, self.replicates
         )
         naive_rates = observed_rates_at(self.exact_naive, thresholds)
         share = self.exact_naive.n_labeled / self.exact_naive.n_rows

@@ -18,6 +18,7 @@ from recoup.metrics.area import (
     PROPER_LOSSES,
     area_left_of,
     area_under_pr,
+    area_under_roc,
     auc_pu,
     aul_of,
     direct_auc,
@@ -44,6 +45,8 @@ def uncertainty(
     rng: np.random.Generator,
 ) -> tuple[Limits, dict[str, Band]]:
     """Intervals of all metrics and bands of all curves."""
+    if replicates is not None and replicates.alpha is not None:
+        return _joint_uncertainty(table, prior, mixture, threshold, confidence, replicates, rng)
     if prior.interval is None:
         mixtures = [mixture]
     else:
@@ -69,6 +72,46 @@ def uncertainty(
             limits |= curve_limits
         results.append((limits, bands))
     return _envelope(results)
+
+
+def _joint_uncertainty(
+    table: ScoreTable,
+    prior: Prior,
+    mixture: Mixture,
+    threshold: float,
+    confidence: float,
+    replicates: Replicates,
+    rng: np.random.Generator,
+) -> tuple[Limits, dict[str, Band]]:
+    """Percentiles of replicates that carry their own share of positives."""
+    points = point_estimates(
+        table, prior, mixture, np.array([threshold]), confidence, rng, replicates
+    )
+    limits = {key: (float(low[0]), float(high[0])) for key, (*_, low, high) in points.items()}
+    draws = Mixture.of(table, replicates.alpha, 1.0, mixture.scheme)
+    curve_limits, bands = _curve_limits(table, draws, confidence, replicates)
+    limits |= curve_limits
+    tpr, fpr = draws.by_row().true_rates(replicates.tpr_pu, replicates.fpr_pu)
+    direct = area_under_roc(tpr, fpr)
+    values = {
+        "roc_auc": direct,
+        "aul": aul_of(direct, draws.pi),
+        "average_precision": step_average_precision(tpr, fpr, draws.pi),
+    }
+    low, high = table.score_range
+    if low >= 0 and high <= 1:
+        centers = replicates.table.centers[::-1]
+        for key, losses in PROPER_LOSSES.items():
+            if_positive, if_negative = losses(centers)
+            values[key] = draws.pi * (np.diff(tpr) @ if_positive) + (1 - draws.pi) * (
+                np.diff(fpr) @ if_negative
+            )
+    size = table.effective_sizes[0]
+    for key, drawn in values.items():
+        bottom, top = intervals.expanded_percentiles(drawn, confidence, size)
+        limits[key] = (limits[key][0] if key == "average_precision" else float(bottom), float(top))
+    limits["pr_auc"] = limits["pr_auc"][0], limits["average_precision"][1]
+    return limits, bands
 
 
 def _envelope(
@@ -99,11 +142,15 @@ def point_estimates(
     thresholds: FloatArray,
     confidence: float,
     rng: np.random.Generator,
+    replicates: Replicates | None = None,
 ) -> dict[str, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
     """Every threshold metric as recovered, raw, lower and upper values over thresholds."""
     rates, sizes = observed_rates_at(table, thresholds), table.effective_sizes
     drawn: tuple[Any, Any, Any] | None = None
-    if prior.alpha_draws is not None:
+    if replicates is not None and replicates.alpha is not None:
+        column = Mixture.of(table, replicates.alpha, 1.0, mixture.scheme).by_row()
+        drawn = (*column.true_rates(*replicates.at(thresholds)), column.pi)
+    elif prior.alpha_draws is not None:
         # Draws from Jeffreys' posterior of each rate keep small counts honest.
         observed = [
             rng.beta(rate * size + 0.5, (1 - rate) * size + 0.5, size=(N_DRAWS, len(rate)))
@@ -122,7 +169,7 @@ def point_estimates(
             z = intervals.normal_quantile(confidence)
             low, high = intervals.mover(formula, *rates, sizes, mixture, z)
         else:
-            low, high = np.quantile(formula(*drawn), tails(confidence), axis=0)
+            low, high = intervals.expanded_percentiles(formula(*drawn), confidence, sizes[0])
         value = np.clip(raw, spec.low, spec.high)
         found[key] = (
             value,

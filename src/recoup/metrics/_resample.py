@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,18 +17,30 @@ RESAMPLE_BINS = 512
 
 @dataclass(frozen=True)
 class Replicates:
-    """Observed rates of bootstrap replicates, each from (0, 0) to (1, 1), one row a replicate."""
+    """Observed rates of bootstrap replicates, each from (0, 0) to (1, 1), one row a replicate.
+
+    ``table`` is the thinned table that was resampled. ``alpha`` holds each replicate's own share
+    of positives where the rows themselves tell it, as propensities do.
+    """
 
     tpr_pu: FloatArray
     fpr_pu: FloatArray
-    weights: FloatArray
+    table: ScoreTable
+    alpha: FloatArray | None = None
+
+    def at(self, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Observed rates of every replicate at thresholds, one column each."""
+        scores = self.table.scores
+        places = len(scores) - np.searchsorted(scores, thresholds, side="left")
+        return self.tpr_pu[:, places], self.fpr_pu[:, places]
 
     def valid_rates(self, mixture: Mixture) -> tuple[FloatArray, FloatArray]:
         """Unmix every replicate and make its curve valid. Mixtures may hold one draw each."""
         tpr, fpr = mixture.by_row().true_rates(self.tpr_pu, self.fpr_pu)
+        weights = np.append(0.0, (self.table.labeled + self.table.unlabeled)[::-1])
         for rates in (tpr, fpr):
             for row in rates:
-                row[:] = monotone_rate(row, self.weights)
+                row[:] = monotone_rate(row, weights)
         return tpr, fpr
 
 
@@ -43,8 +56,61 @@ def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Repli
         np.cumsum(draws, axis=1, out=heads[:, 1:])
         heads /= heads[:, -1:]
         rates.append(heads)
-    weights = np.append(0.0, (coarse.labeled + coarse.unlabeled)[::-1])
-    return Replicates(rates[0], rates[1], weights)
+    return Replicates(rates[0], rates[1], coarse)
+
+
+def bootstrap_weighted_rows(
+    table: ScoreTable,
+    labeled: tuple[FloatArray, FloatArray, FloatArray],
+    others: tuple[FloatArray, FloatArray],
+    n_boot: int,
+    rng: np.random.Generator,
+    keep: Sequence[float],
+) -> Replicates:
+    """Resample rows of which the labeled ones stand for 1/propensity positives each.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Labeled rows weighted, every row counted as unlabeled.
+    labeled : scores, row weights and weights as positives of the labeled rows
+    others : scores and row weights of the other rows
+    n_boot, rng, keep
+        Replicates, randomness, and thresholds to keep exact.
+
+    Returns
+    -------
+    Replicates
+        A labeled row that is drawn twice counts twice among the positives and twice among all
+        rows, so that the share of positives moves with the rates.
+    """
+    coarse = table.thin(RESAMPLE_BINS, keep)
+
+    def per_bin(scores: FloatArray, *weights: FloatArray) -> list[FloatArray]:
+        places = np.searchsorted(coarse.scores, scores, side="right") - 1
+        return [
+            np.bincount(places, weight, minlength=len(coarse.scores))[::-1] for weight in weights
+        ]
+
+    scores, row_weight, positives = labeled
+    mass, squares, rows = per_bin(scores, positives, positives**2, row_weight)
+    # A sum of weights drawn a Poisson number of times, matched in mean and variance.
+    effective = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)
+    share = np.divide(1.0, effective, out=np.zeros_like(mass), where=effective > 0)
+    drawn = rng.poisson(effective, size=(n_boot, len(mass))) * share
+    scores, row_weight = others
+    other, other_squares = per_bin(scores, row_weight, row_weight**2)
+    effective = np.divide(other**2, other_squares, out=np.zeros_like(other), where=other > 0)
+    scale = np.divide(other, effective, out=np.zeros_like(other), where=effective > 0)
+    everyone = drawn * rows + rng.poisson(effective, size=drawn.shape) * scale
+    heads = []
+    for draws in (drawn * mass, everyone):
+        total = np.zeros((n_boot, len(mass) + 1))
+        np.cumsum(draws, axis=1, out=total[:, 1:])
+        heads.append(total)
+    alpha = np.clip(heads[0][:, -1] / heads[1][:, -1], 0.0, 1 - 1e-6)
+    tpr, fpr = (total / np.maximum(total[:, -1:], 1e-300) for total in heads)
+    return Replicates(tpr, fpr, coarse, alpha)
 
 
 def permuted_auc(

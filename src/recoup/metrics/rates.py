@@ -172,18 +172,19 @@ def prepare(
     return table, Mixture.of(table, float(alpha), float(beta), scheme)
 
 
-def propensity_table(
+def propensity_rows(
     s: ArrayLike,
-    scores: ArrayLike,
-    propensity: ArrayLike,
+    scores: ArrayLike | None,
+    propensity: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    caller: str,
-) -> tuple[ScoreTable, float]:
-    """Count selection-biased rows so that the unmixing of random labels applies to them.
+    caller: str = "evaluate",
+) -> tuple[tuple[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Check selection-biased rows and split them.
 
-    A labeled row with propensity e stands for 1/e positives, so the labeled rows weighted by 1/e
-    follow h1 and all rows together follow the population, whose share of positives is the mean
-    of s/e. That is the case-control scheme with every row counted as unlabeled.
+    Returns
+    -------
+    labeled : scores, row weights, and the number of positives each labeled row stands for
+    others : scores and row weights of the other rows
     """
     e = as_numbers(propensity, "propensity", caller)
     values = as_numbers(scores, "scores", caller)
@@ -207,17 +208,38 @@ def propensity_table(
         else as_numbers(sample_weight, "sample_weight", caller)
     )
     check_same_length(values, weights, "scores and sample_weight", caller)
-    positives = weights[labeled] / e[labeled]
-    alpha = float(positives.sum() / weights.sum())
+    return (
+        (values[labeled], weights[labeled], weights[labeled] / e[labeled]),
+        (values[~labeled], weights[~labeled]),
+    )
+
+
+def propensity_table(
+    s: ArrayLike,
+    scores: ArrayLike,
+    propensity: ArrayLike,
+    sample_weight: ArrayLike | None,
+    caller: str,
+) -> tuple[ScoreTable, float]:
+    """Count selection-biased rows so that the unmixing of random labels applies to them.
+
+    A labeled row with propensity e stands for 1/e positives, so the labeled rows weighted by 1/e
+    follow h1 and all rows together follow the population, whose share of positives is the mean
+    of s/e. That is the case-control scheme with every row counted as unlabeled.
+    """
+    labeled, others = propensity_rows(s, scores, propensity, sample_weight, caller)
+    values, weights, positives = labeled
+    total = weights.sum() + others[1].sum()
+    alpha = float(positives.sum() / total)
     if not alpha < 1:
         raise InvalidInputError(
             f"{caller}: the propensities imply {positives.sum():,.1f} positives among "
-            f"{weights.sum():,.1f} rows. They must be too small; estimate them again."
+            f"{total:,.1f} rows. They must be too small; estimate them again."
         )
     table = ScoreTable.from_arrays(
-        np.concatenate([np.ones(len(positives), np.int8), np.zeros(len(values), np.int8)]),
-        np.concatenate([values[labeled], values]),
-        sample_weight=np.concatenate([positives, weights]),
+        np.repeat([1, 0, 0], [len(values), len(values), len(others[0])]),
+        np.concatenate([values, values, others[0]]),
+        sample_weight=np.concatenate([positives, weights, others[1]]),
     )
     return table, alpha
 
