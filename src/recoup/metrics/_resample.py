@@ -89,7 +89,8 @@ def bootstrap_weighted_rows(
     def per_bin(scores: FloatArray, *weights: FloatArray) -> list[FloatArray]:
         places = np.searchsorted(coarse.scores, scores, side="right") - 1
         return [
-            np.bincount(places, weight, minlength=len(coarse.scores))[::-1] for weight in weights
+            np.bincount(places, weight, minlength=len(coarse.scores))[::-1].astype(float)
+            for weight in weights
         ]
 
     scores, row_weight, positives = labeled

@@ -119,15 +119,13 @@ def roc_auc(
     alpha: float | None = None,
     beta: float = 1.0,
     method: Literal["indirect", "direct"] = "indirect",
-    scheme: Scheme = "single-sample",
-    sample_weight: ArrayLike | None = None,
-    propensity: ArrayLike | None = None,
+    **options: Any,
 ) -> float:
     """Recover the area under the ROC curve.
 
     Parameters
     ----------
-    s, scores, alpha, beta, scheme, sample_weight, propensity
+    s, scores, alpha, beta, **options
         As for :func:`recoup.metrics.roc_curve`. The scheme changes nothing here.
     method : {"indirect", "direct"}, default="indirect"
         Area under the recovered curve, which Jain et al. (2017) found more accurate, or the
@@ -146,16 +144,7 @@ def roc_auc(
     """
     if method not in ("indirect", "direct"):
         raise InvalidInputError(f"roc_auc needs method 'indirect' or 'direct'. Got {method!r}.")
-    table, mixture = prepare(
-        s,
-        scores,
-        alpha=alpha,
-        beta=beta,
-        scheme=scheme,
-        sample_weight=sample_weight,
-        propensity=propensity,
-        caller="roc_auc",
-    )
+    table, mixture = prepare(s, scores, caller="roc_auc", alpha=alpha, beta=beta, **options)
     if method == "direct":
         return float(direct_auc(auc_pu(table), mixture))
     curve = recovered_roc(table, mixture)
@@ -165,8 +154,7 @@ def roc_auc(
 def _curve_area(
     caller: str, s: ArrayLike, scores: ArrayLike, options: dict[str, Any]
 ) -> tuple[FloatArray, FloatArray, float]:
-    settings: dict[str, Any] = {"alpha": None, "beta": 1.0, "scheme": "single-sample"} | options
-    table, mixture = prepare(s, scores, **settings, caller=caller)
+    table, mixture = prepare(s, scores, caller=caller, **options)
     curve = recovered_roc(table, mixture)
     return curve.tpr, curve.fpr, curve.pi
 
@@ -295,8 +283,7 @@ def aul_from_table(table: ScoreTable, mixture: Mixture) -> float:
 
 
 def _proper(name: str, s: ArrayLike, scores: ArrayLike, options: dict[str, Any]) -> float:
-    settings: dict[str, Any] = {"alpha": None, "beta": 1.0, "scheme": "single-sample"} | options
-    table, mixture = prepare(s, scores, **settings, caller=name)
+    table, mixture = prepare(s, scores, caller=name, **options)
     check_probabilities(table, name)
     return proper_score(table, mixture, PROPER_LOSSES[name](table.centers))
 

@@ -317,8 +317,7 @@ def calibration_curve(
     >>> curve.mean_score, curve.positive_share, curve.ece
     (array([0.15, 0.75]), array([0., 1.]), 0.2)
     """
-    settings: dict[str, Any] = {"alpha": None, "beta": 1.0, "scheme": "single-sample"} | options
-    table, mixture = prepare(s, scores, **settings, caller="calibration_curve")
+    table, mixture = prepare(s, scores, caller="calibration_curve", **options)
     check_probabilities(table, "calibration_curve")
     return calibration_of(table, mixture, n_bins)
 
