@@ -1,0 +1,296 @@
+"""The catalog of named datasets: what there is, what can be asked of it, and how to load it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._checks import brief
+from recoup.data import bundled, files, image, tabular, text
+from recoup.data.dataset import Dataset
+from recoup.data.entry import PAPERS, Entry, Kind, Part, Raw, Task
+from recoup.exceptions import InvalidInputError, MissingDependencyError
+
+ROOMS: Mapping[Kind, Any] = {"table": tabular, "text": text, "image": image}
+
+
+class DatasetRow(NamedTuple):
+    """One line of ``list_datasets()``.
+
+    ``tasks`` holds the named tasks, the default first. ``available`` is ``"bundled"`` for data
+    that come with scikit-learn, ``"found"`` for a file in the folder that ``RECOUP_DATA`` names
+    or in the cache, ``"fetchable"`` if a public source is known, else ``"missing"``.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    rows: int
+    features: int
+    tasks: tuple[str, ...]
+    available: Literal["bundled", "found", "fetchable", "missing"]
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Return the catalog by name."""
+    rooms = (image, text, tabular, bundled)
+    return {entry.name: entry for room in rooms for entry in room.ENTRIES}
+
+
+def find_entry(name: str, caller: str) -> Entry:
+    """Return the entry of a dataset, or name those that are spelled alike."""
+    known = entries()
+    if name in known:
+        return known[name]
+    raise InvalidInputError(
+        f"{caller} needs the name of a dataset. Got {brief(name)!r}. "
+        f"{_nearest(str(name), known)}recoup.data.list_datasets() shows all {len(known)}."
+    )
+
+
+def list_datasets() -> list[DatasetRow]:
+    """List the named datasets, their tasks, and whether they are at hand.
+
+    Returns
+    -------
+    list of DatasetRow
+        ``pandas.DataFrame(list_datasets())`` makes a table of it.
+
+    Examples
+    --------
+    >>> for row in list_datasets()[-2:]:
+    ...     print(row.name, row.rows, row.features, row.tasks, row.available)
+    iris 150 4 ('virginica-vs-rest',) bundled
+    diabetes 442 10 ('above-mean',) bundled
+    """
+    return [
+        DatasetRow(
+            entry.name,
+            entry.title,
+            entry.kind,
+            entry.rows,
+            entry.features,
+            tuple(task.name for task in entry.tasks),
+            _available(entry),
+        )
+        for entry in entries().values()
+    ]
+
+
+def tasks(name: str) -> tuple[Task, ...]:
+    """Return the ways to cut a dataset's target into positive and negative.
+
+    Named tasks come first, the default before all. Where the target is a class, one task per
+    class follows: that class against the rest.
+
+    Parameters
+    ----------
+    name : str
+        A dataset.
+
+    Returns
+    -------
+    tuple of Task
+
+    Examples
+    --------
+    >>> [task.name for task in tasks("iris")]
+    ['virginica-vs-rest', 'setosa-vs-rest', 'versicolor-vs-rest']
+    >>> tasks("diabetes")[0].rule
+    '> mean'
+    """
+    entry = find_entry(name, "tasks")
+    return entry.tasks + tuple(
+        task
+        for task in (_one_vs_rest((label,)) for label in entry.classes or ())
+        if task.name not in {named.name for named in entry.tasks}
+    )
+
+
+def load(
+    name: str,
+    *,
+    task: str | None = None,
+    positive: Any = None,
+    split: Part | None = None,
+) -> Dataset:
+    """Load a named dataset with its true classes.
+
+    The file is looked for in the folder that the environment variable ``RECOUP_DATA`` names, and
+    checked against its checksum; then in the cache (``RECOUP_CACHE``, or the system's place for
+    caches); else the data are fetched from their public source into the cache. Datasets that come
+    with scikit-learn need none of this.
+
+    Parameters
+    ----------
+    name : str
+        A dataset; ``list_datasets()`` shows them.
+    task : str, optional
+        A task of ``tasks(name)``: a paper's key, such as ``"pubench"``, or a class against the
+        rest, such as ``"setosa-vs-rest"``. By default the first one. A cut at the mean takes the
+        mean over all rows.
+    positive : class or sequence of classes, optional
+        Instead of a task, the classes to take as positive.
+    split : {"train", "test"}, optional
+        Only this part of the official split. By default all rows, unless the task itself is
+        defined on one part.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> load("breast_cancer")
+    Dataset(breast_cancer, task='malignant-vs-rest', n=569 x 30, pi=0.373)
+    >>> load("digits", task="even").y_true[:4]  # 0, 1, 2, 3
+    array([1, 0, 1, 0])
+    >>> load("digits", positive=[3, 5])
+    Dataset(digits, task='3+5-vs-rest', n=1,797 x 64, pi=0.203)
+    """
+    entry = find_entry(name, "load")
+    chosen = _choose_task(entry, task, positive)
+    raw = _read(entry)
+    dataset = Dataset(
+        X=raw.X,
+        y_true=chosen.y_true(raw.target),
+        name=entry.name,
+        task=chosen.name,
+        kind=entry.kind,
+        feature_names=raw.feature_names,
+        categorical=raw.categorical,
+        split=raw.split,
+        groups=_groups(entry, raw),
+        meta=dict(raw.meta),
+        row_id=np.arange(len(raw.target)),
+        citation=entry.citation,
+        licence=entry.licence,
+        description=entry.description,
+    )
+    part = split if split is not None else chosen.scope
+    if part is None:
+        return dataset
+    if part not in ("train", "test"):
+        raise InvalidInputError(f"load needs split to be 'train' or 'test'. Got {brief(part)!r}.")
+    if dataset.split is None:
+        raise InvalidInputError(
+            f"load knows no official split of {name!r}. Got split={part!r}. Load all rows and "
+            f"split them, for instance with recoup.data.pubench_split."
+        )
+    return dataset.take(dataset.split == part)
+
+
+def _choose_task(entry: Entry, task: str | None, positive: Any) -> Task:
+    if positive is not None:
+        if task is not None:
+            raise InvalidInputError(
+                f"load needs task or positive, not both: each says which rows are positive. "
+                f"Got task={brief(task)!r}, positive={brief(positive)}."
+            )
+        several = isinstance(positive, Sequence | set | frozenset | np.ndarray)
+        values = positive if several and not isinstance(positive, str) else (positive,)
+        return _one_vs_rest(tuple(_check_class(entry, str(value)) for value in values))
+    if task is None:
+        return entry.tasks[0]
+    known = {known.name: known for known in tasks(entry.name)}
+    if task in known:
+        return known[task]
+    if task in entry.used_by:
+        raise InvalidInputError(
+            f"load cannot build task={task!r} of {entry.name!r}: {PAPERS[task]}, uses the data "
+            f"without saying which rows are positive. Choose one of {brief([*known], 200)}."
+        )
+    raise InvalidInputError(
+        f"load needs a task of {entry.name!r}. Got {brief(task)!r}. {_nearest(str(task), known)}"
+        f"Its tasks are {brief([*known], 200)}."
+    )
+
+
+def _one_vs_rest(classes: tuple[str, ...]) -> Task:
+    return Task(f"{'+'.join(classes)}-vs-rest", classes, published=False)
+
+
+def _check_class(entry: Entry, label: str) -> str:
+    if entry.classes is None:
+        raise InvalidInputError(
+            f"load takes positive= where the target is a class; that of {entry.name!r} is a "
+            f"number. Got {brief(label)!r}. Pass one of its tasks instead: "
+            f"{[task.name for task in entry.tasks]}."
+        )
+    if label not in entry.classes:
+        raise InvalidInputError(
+            f"load needs positive= to name classes of {entry.name!r}. Got {brief(label)!r}. "
+            f"{_nearest(label, entry.classes)}Its classes are {brief([*entry.classes], 200)}."
+        )
+    return label
+
+
+def _groups(entry: Entry, raw: Raw) -> NDArray[Any] | None:
+    if entry.groups == "features":
+        codes = [raw.X[name].cat.codes for name in raw.feature_names]
+        return np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1]
+    return raw.meta.get(entry.groups)
+
+
+def _read(entry: Entry) -> Raw:
+    if not entry.file:
+        return bundled.read(entry)
+    files.check_data_folder()
+    path = files.locate(entry)
+    if path is None:
+        path = _fetch(entry)
+    files.check_file(entry, path)
+    raw: Raw = ROOMS[entry.kind].read(entry, path)
+    return raw
+
+
+def _fetch(entry: Entry) -> Path:
+    path = files.cache_folder() / entry.file
+    folder = files.data_folder()
+    absent = (
+        f"load needs {entry.file}, which is neither in the folder that RECOUP_DATA names "
+        f"({brief(str(folder), 200) if folder else 'not set'}) nor in the cache "
+        f"({brief(str(path.parent), 200)})."
+    )
+    remedy = "put the file in a folder and let RECOUP_DATA name it."
+    if entry.source is None:
+        raise InvalidInputError(
+            f"{absent} It cannot be fetched automatically; it comes from {entry.citation}. "
+            f"To go on, {remedy}"
+        )
+    try:
+        with files.written_by_rename(path) as partial:
+            ROOMS[entry.kind].fetch(entry, entry.source, partial)
+    except InvalidInputError:
+        raise
+    except MissingDependencyError as error:
+        raise MissingDependencyError(
+            f"{absent} It can be fetched from {entry.source}. {error}, or {remedy}"
+        ) from error
+    except Exception as error:  # whatever a client raises when the network does not answer
+        raise InvalidInputError(
+            f"{absent} Fetching it from {entry.source} failed: "
+            f"{brief(' '.join(str(error).split()), 120)}. Try again, or {remedy}"
+        ) from error
+    return path
+
+
+def _available(entry: Entry) -> Literal["bundled", "found", "fetchable", "missing"]:
+    if not entry.file:
+        return "bundled"
+    if files.locate(entry) is not None:
+        return "found"
+    return "fetchable" if entry.source is not None else "missing"
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    """Suggest names that are spelled alike, or contain what was asked for."""
+    close = get_close_matches(name, known, n=3) or [k for k in known if name and name in k][:3]
+    return f"Did you mean {' or '.join(repr(match) for match in close)}? " if close else ""

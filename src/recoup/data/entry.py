@@ -1,0 +1,187 @@
+"""What the catalog says about a dataset: its file, its tasks, its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+
+Kind: TypeAlias = Literal["table", "text", "image"]
+Part: TypeAlias = Literal["train", "test"]
+
+PAPERS: Mapping[str, str] = {
+    "pubench": "PU-Bench (2026), Table B.2",
+    "aul": "AUL is a better optimization metric in PU learning, Table 1",
+    "ramola2019": "Ramola, Jain, Radivojac (2019), section 3.2",
+    "zeiberg2020": "Zeiberg, Jain, Radivojac (2020), Table 2",
+}
+"""Tasks named after a paper, and where in the paper they are described."""
+
+UCI_LICENCE = "CC BY 4.0 (shown by the UCI repository)"
+COMPARE = {">": np.greater, ">=": np.greater_equal}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Which rows of a dataset count as positive.
+
+    Attributes
+    ----------
+    name : str
+        What to pass to ``load(..., task=name)``. A paper's key stands for that paper's choice.
+    positive : tuple of str
+        Classes taken as positive; ``"comp.*"`` stands for all that begin so.
+    rule : str
+        For targets that are numbers, the cut: ``"> mean"``, ``">= 10"``.
+    published : bool
+        Whether the paper prints this choice, or its numbers leave no other. False where the paper
+        uses the dataset without saying how; the choice is then recoup's.
+    scope : {"train", None}
+        The part of the official split that the paper uses, if not all of it.
+    note : str
+        What else there is to know.
+
+    Examples
+    --------
+    >>> Task("even", positive=("0", "2", "4", "6", "8")).y_true(np.array(["1", "2"]))
+    array([0, 1])
+    """
+
+    name: str
+    positive: tuple[str, ...] = ()
+    rule: str = ""
+    published: bool = True
+    scope: Part | None = None
+    note: str = ""
+
+    @property
+    def paper(self) -> str | None:
+        """The paper whose choice this is, and the place in it."""
+        return PAPERS.get(self.name)
+
+    def y_true(self, target: NDArray[Any]) -> NDArray[np.int64]:
+        """Turn the original target of all rows into 1 (positive) and 0 (negative)."""
+        if self.rule:
+            sign, value = self.rule.split()
+            numbers = target.astype(np.float64)
+            cut = numbers.mean() if value == "mean" else float(value)
+            return COMPARE[sign](numbers, cut).astype(np.int64)
+        classes, codes = np.unique(target, return_inverse=True)
+        chosen = [any(fnmatchcase(str(c), p) for p in self.positive) for c in classes]
+        return np.asarray(chosen, dtype=np.int64)[codes]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a dataset can be fetched from, and with which client.
+
+    ``rename`` names columns of the public copy that are no features, and what they are called
+    here. ``columns`` names the columns of a Hugging Face dataset that hold inputs and labels.
+    """
+
+    client: Literal["openml", "huggingface", "scikit-learn"]
+    name: str
+    id: int | None = None
+    columns: tuple[str, str] = ("image", "label")
+    rename: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Name the place."""
+        if self.client == "openml":
+            return f"OpenML, {self.name}, id {self.id}"
+        return f"{'Hugging Face' if self.client == 'huggingface' else 'scikit-learn'}, {self.name}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One dataset of the catalog.
+
+    Attributes
+    ----------
+    name, title, kind : str
+        The key, the usual name, and ``"table"``, ``"text"`` or ``"image"``.
+    rows, features : int
+        Size of the data. Pixels and channels count as features.
+    classes : dict of str to int, or None
+        Rows of each class; None where the target is a number.
+    tasks : tuple of Task
+        Named ways to cut the target in two. The first is the default.
+    citation, licence, description : str
+        Whom to cite, what is allowed, and what to beware of.
+    file, sha256 : str
+        The file and its checksum; empty for data that come with scikit-learn.
+    parts : tuple of int, or None
+        Rows in the official training and test parts.
+    coded : tuple of str
+        Categorical columns that are written as numbers.
+    groups : str
+        The ``meta_`` column whose rows belong together when splitting, or ``"features"`` where
+        rows with the same categories do.
+    used_by : tuple of str
+        Papers that use the data without naming a positive class.
+    source : Source or None
+        A public place that holds the same rows.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    rows: int
+    features: int
+    classes: Mapping[str, int] | None
+    tasks: tuple[Task, ...]
+    citation: str
+    licence: str
+    description: str = ""
+    file: str = ""
+    sha256: str = ""
+    parts: tuple[int, int] | None = None
+    coded: tuple[str, ...] = ()
+    groups: str = ""
+    used_by: tuple[str, ...] = ()
+    source: Source | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """What a file holds, before a task is chosen."""
+
+    X: Any
+    target: NDArray[Any]
+    feature_names: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    split: NDArray[np.str_] | None = None
+    meta: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def part_names(sizes: tuple[int, int]) -> NDArray[np.str_]:
+    """Return "train" and "test" for rows that come in this order."""
+    return np.repeat(np.array(["train", "test"]), sizes)
+
+
+def match_classes(entry: Entry, labels: NDArray[Any]) -> NDArray[np.str_]:
+    """Give the classes of a public copy the names they have here.
+
+    Copies code their classes differently, so classes are told apart by their names or, failing
+    that, by how many rows each has. A copy that agrees in neither holds other data.
+    """
+    names, codes, counts = np.unique(labels.astype(str), return_inverse=True, return_counts=True)
+    found = {str(name): int(n) for name, n in zip(names, counts, strict=True)}
+    expected = entry.classes or {}
+    if found == expected:
+        return names[codes]
+    by_count = {n: name for name, n in expected.items()}
+    if len(by_count) == len(expected) and sorted(by_count) == sorted(found.values()):
+        return np.array([by_count[n] for n in counts.tolist()])[codes]
+    raise InvalidInputError(
+        f"load needs the public copy of {entry.name!r} to hold the classes "
+        f"{brief(expected, 80)}. {entry.source} returned {brief(found, 80)}. "
+        f"Put {entry.file} in the folder that RECOUP_DATA names instead."
+    )
