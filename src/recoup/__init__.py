@@ -4,7 +4,8 @@ Positive-unlabeled data hold some rows that are known to be positive and many th
 Taking the unknown ones as negative makes every metric wrong. recoup corrects them, and says how
 sure the corrected ones are. Its parts follow the path of the data:
 
-1. :mod:`recoup.data` brings rows in; ``load_example()`` has some at hand.
+1. :mod:`recoup.data` brings rows in; ``load_example()`` has some at hand. ``simulate`` hides
+   labels on purpose, where the truth is known.
 2. :mod:`recoup.learners` turn features and labels into scores.
 3. :mod:`recoup.scores` counts them: a ``ScoreTable`` comes from arrays, frames or files.
 4. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
     from recoup.report import Report
     from recoup.scores import ScoreTable
+    from recoup.simulation import simulate
 
     __version__: str
 
@@ -57,6 +59,7 @@ __all__ = [
     "metrics",
     "plot",
     "scores",
+    "simulate",
 ]
 
 _ROOMS = ("data", "learners", "metrics", "plot", "scores")
@@ -72,6 +75,7 @@ _HOMES = {
     "compare": "comparison",
     "evaluate": "evaluation",
     "load_example": "data",
+    "simulate": "simulation",
 }
 
 

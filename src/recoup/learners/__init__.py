@@ -1,5 +1,6 @@
 """Classifiers for positive-unlabeled data: fit them on X and s, get scores back."""
 
+from recoup.learners.bagged_networks import BaggedNetworks
 from recoup.learners.tuned_threshold import TunedThreshold
 
-__all__ = ["TunedThreshold"]
+__all__ = ["BaggedNetworks", "TunedThreshold"]

@@ -1,0 +1,102 @@
+"""The command line: parse, call one function, print."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from recoup._checks import brief
+from recoup.cli import compare, evaluate, lists, simulate
+from recoup.cli._output import fail
+from recoup.exceptions import RecoupError, RecoupWarning
+
+__all__ = ["app", "main"]
+
+
+class _Commands(TyperGroup):
+    """A group of commands that ends every expected failure with one line and code 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command."""
+        try:
+            with warnings.catch_warnings():
+                # What recoup warns of is in the notes that every command prints.
+                warnings.simplefilter("ignore", RecoupWarning)
+                code = super().main(
+                    args, prog_name, complete_var, False, windows_expand_args, **extra
+                )
+        except (KeyboardInterrupt, typer.Abort):
+            code = 130
+        except RecoupError as error:
+            code = fail(str(error))
+        except MemoryError:
+            code = fail("Not enough memory. Pass a smaller --n-boot or fewer rows.")
+        except OSError as error:
+            code = fail(brief(str(error), 200))
+        except Exception as error:
+            # Typer's own usage errors; their base class has moved between its versions.
+            if not hasattr(error, "format_message"):
+                raise
+            message = error.format_message().rstrip(".")
+            # A group without a command has shown its help by now, and has nothing to add.
+            code = fail(f"{message}. See recoup --help.") if message else 2
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="How good a classifier really is when most labels are missing.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+listing = typer.Typer(help="List what recoup knows.", no_args_is_help=True)
+app.command()(evaluate.evaluate)
+app.command()(compare.compare)
+app.command()(simulate.simulate)
+app.command()(evaluate.demo)
+app.add_typer(listing, name="list")
+listing.command("datasets")(lists.datasets)
+listing.command("metrics")(lists.metrics)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # Names in files may hold what a terminal cannot show.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="recoup")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import recoup
+
+        typer.echo(f"recoup {recoup.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,44 @@
+"""``recoup list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from recoup.cli._options import AsJson
+from recoup.cli._output import make_table, plain, print_json, stdout
+
+
+def datasets(as_json: AsJson = False) -> None:
+    """List the named datasets, their tasks, and whether they are at hand."""
+    from recoup.data import list_datasets
+
+    rows = list_datasets()
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    headings = ("Name", "Title", "Kind", "Rows", "Features", "Tasks", "Available")
+    table = make_table(headings, ("Rows", "Features"))
+    for column in table.columns:
+        # A name cut short could not be loaded.
+        column.overflow = "fold"
+    for row in rows:
+        size = (f"{row.rows:,}", f"{row.features:,}")
+        cells = (row.name, row.title, row.kind, *size, ", ".join(row.tasks), row.available)
+        table.add_row(*map(plain, cells))
+    console = stdout()
+    if not console.is_terminal:
+        # In a file or a pipe no line needs to be broken.
+        console.width = 200
+    console.print(table)
+
+
+def metrics() -> None:
+    """List the metrics that evaluate recovers."""
+    import recoup.metrics  # noqa: F401  registers them
+    from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
+
+    kinds = {"point": "one threshold", "area": "all thresholds", "proper": "probabilities"}
+    table = make_table(("Metric", "Of", "Best", "Source"))
+    for key in (*AREA_METRICS, *POINT_METRICS):
+        spec = metric_spec(key, "list")
+        best = "highest" if spec.higher_is_better else "lowest"
+        table.add_row(spec.key, kinds[spec.kind], best, spec.source)
+    stdout().print(table)

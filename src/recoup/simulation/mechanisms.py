@@ -1,0 +1,240 @@
+"""Which positives get a label: mechanisms by name, and how each one draws."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recoup._checks import FloatArray, as_numbers, brief, check_same_length
+from recoup.exceptions import InvalidInputError
+
+Mask: TypeAlias = NDArray[np.bool_]
+Propensity: TypeAlias = Callable[[Any, FloatArray], ArrayLike]
+Variant: TypeAlias = Literal["paper", "pubench", "accept-reject"]
+LogWeights: TypeAlias = Callable[[FloatArray, Mask, float, bool], FloatArray]
+
+CALLER = "simulate"
+TINY = float(np.finfo(float).tiny)
+MECHANISMS: dict[str, Mechanism] = {}
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How positives compete for labels: their log weights, and the usual exponent."""
+
+    log_weights: LogWeights
+    k: float
+    uses_posterior: bool
+    takes_top: bool
+
+
+def named_mechanism(
+    *keys: str, k: float = 1.0, uses_posterior: bool = True, takes_top: bool = False
+) -> Callable[[LogWeights], LogWeights]:
+    """Register log weights, a function of (posterior, candidates, k, pubench), under some keys."""
+
+    def decorate(function: LogWeights) -> LogWeights:
+        MECHANISMS.update(dict.fromkeys(keys, Mechanism(function, k, uses_posterior, takes_top)))
+        return function
+
+    return decorate
+
+
+@named_mechanism("scar", "s1", uses_posterior=False)
+def _any_alike(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
+    """Labeling favors nobody: labels are selected completely at random."""
+    return np.zeros(len(p))
+
+
+@named_mechanism("s2", k=10)
+def _clear_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
+    """Labeling favors positives that look positive."""
+    weights: FloatArray = k * np.log(np.maximum(p, TINY))
+    if pubench:
+        # The released code gives a tenth of the mass to all positives alike; the paper does not.
+        shares = np.exp(weights - weights[candidates].max())
+        shares /= shares[candidates].sum()
+        weights = np.log(0.9 * shares + 0.1 / candidates.sum())
+    return weights
+
+
+@named_mechanism("s3", k=10)
+def _doubtful_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
+    """Labeling favors positives that could be negatives."""
+    # With k = 10 the released code's weights span 165 to 1, where those of the paper know no end.
+    weights: FloatArray = k * np.log(np.maximum((2.5 if pubench else 1.0) - p, TINY))
+    return weights
+
+
+@named_mechanism("s4", k=20, takes_top=True)
+def _clearest_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
+    """Only the positives that look most positive get a label."""
+    weights: FloatArray = k * np.log(np.maximum(p, TINY))
+    return weights
+
+
+# -- what users pass ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A mechanism with its variant and exponent settled."""
+
+    weigh: Callable[[Any, FloatArray, Mask], FloatArray]
+    way: Literal["race", "top", "scaled", "stated"]
+    uses_posterior: bool = True
+
+    @property
+    def fair(self) -> bool:
+        """Whether labels are a simple random sample of the candidates."""
+        return self.way == "race" and not self.uses_posterior
+
+    @property
+    def independent(self) -> bool:
+        """Whether each candidate gets its label regardless of the others."""
+        return self.way in ("scaled", "stated")
+
+
+def as_rule(mechanism: str | Propensity, variant: Variant, k: float | None) -> Rule:
+    """Settle what draws the labels, or say what is wrong with it."""
+    if variant not in get_args(Variant):
+        raise _unknown("variant", variant, get_args(Variant))
+    if k is not None and not (math.isfinite(k) and k > 0):
+        raise InvalidInputError(f"{CALLER} needs k > 0, an exponent. Got {brief(k)}.")
+    if callable(mechanism):
+        propensity = mechanism
+
+        def stated(X: Any, p: FloatArray, candidates: Mask) -> FloatArray:
+            e = as_numbers(propensity(X, p), "the propensity", CALLER)
+            check_same_length(candidates, e, "y_true and the propensity", CALLER)
+            bad = ~((e > 0) & (e <= 1))
+            if bad.any():
+                raise InvalidInputError(
+                    f"{CALLER} needs a mechanism that returns propensities in (0, 1]: each is the "
+                    f"chance that a positive gets its label. Got {e[bad][0]:g}."
+                )
+            return e
+
+        return Rule(stated, "stated")
+    if mechanism not in MECHANISMS:
+        raise _unknown("mechanism", mechanism, tuple(MECHANISMS))
+    kind = MECHANISMS[mechanism]
+    exponent = kind.k if k is None else float(k)
+
+    def weigh(X: Any, p: FloatArray, candidates: Mask) -> FloatArray:
+        return kind.log_weights(p, candidates, exponent, variant == "pubench")
+
+    way: Literal["race", "top", "scaled"] = "top" if kind.takes_top else "race"
+    return Rule(weigh, "scaled" if variant == "accept-reject" else way, kind.uses_posterior)
+
+
+def _unknown(what: str, found: object, known: tuple[str, ...]) -> InvalidInputError:
+    near = difflib.get_close_matches(str(found).lower(), known, 1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return InvalidInputError(
+        f"{CALLER} knows no {what} {brief(found)!r}.{guess} It knows: {', '.join(known)}."
+    )
+
+
+def posterior_of(X: Any, y: Mask, posterior: Any) -> FloatArray:
+    """Return P(y=1|x) of every row: given, or from a classifier that learns the true classes."""
+    if posterior is not None and not hasattr(posterior, "fit"):
+        p = as_numbers(posterior, "posterior", CALLER)
+        check_same_length(y, p, "y_true and posterior", CALLER)
+        bad = ~((p >= 0) & (p <= 1))
+        if bad.any():
+            raise InvalidInputError(
+                f"{CALLER} needs posterior in [0, 1]: it is a probability. Got {p[bad][0]:g}."
+            )
+        return p
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if posterior is not None:
+        classifier = clone(posterior)
+    else:
+        X = X.reshape(len(X), -1) if isinstance(X, np.ndarray) else X
+        scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
+        classifier = make_pipeline(scaler, LogisticRegression(max_iter=1000))
+    try:
+        classifier.fit(X, y.astype(np.int64))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{CALLER} could not fit the posterior on X and y_true: {brief(str(error), 200)} Pass "
+            f"posterior, as an array or as a classifier that takes X."
+        ) from error
+    return np.asarray(classifier.predict_proba(X)[:, 1], float)
+
+
+# -- drawing ------------------------------------------------------------------------------------
+
+
+def lowest(among: Mask, n: int, *keys: FloatArray) -> Mask:
+    """Choose the n rows with the lowest keys, later keys breaking ties."""
+    rows = np.flatnonzero(among)
+    chosen = np.zeros(len(among), bool)
+    chosen[rows[np.lexsort([key[rows] for key in reversed(keys)])[:n]]] = True
+    return chosen
+
+
+def draw_labels(
+    rule: Rule, X: Any, p: FloatArray, candidates: Mask, n: int, draw: FloatArray
+) -> tuple[FloatArray, Mask]:
+    """Give n candidates a label; return the chance of every row with its features, and who won."""
+    weights = rule.weigh(X, p, candidates)
+    if rule.way == "top":
+        chosen = lowest(candidates, n, -weights, draw)
+        bar = weights[chosen].min()
+        tied = candidates & (weights == bar)
+        share = (chosen & tied).sum() / tied.sum()
+        return np.select([weights > bar, weights == bar], [1.0, share], 0.0), chosen
+    if rule.way == "race":
+        # Drawing one by one without replacement with weights w means to take the first n of
+        # exponential arrival times with rates w.
+        with np.errstate(divide="ignore"):
+            chosen = lowest(candidates, n, np.log(-np.log1p(-draw)) - weights)
+        return _calibrated(_arrived, weights, candidates, n), chosen
+    e = weights if rule.way == "stated" else _calibrated(_capped, weights, candidates, n)
+    chosen = candidates & (draw < e)
+    if not chosen.any():
+        raise InvalidInputError(
+            f"{CALLER} labels rows independently here, and none of {int(candidates.sum()):,} "
+            f"positives got a label. Ask for more labels or larger propensities."
+        )
+    return e, chosen
+
+
+def _arrived(logs: FloatArray) -> FloatArray:
+    """Chance to arrive before time 1, given the logarithm of the rate."""
+    chance: FloatArray = -np.expm1(-np.exp(np.minimum(logs, 50.0)))
+    return np.maximum(chance, TINY)
+
+
+def _capped(logs: FloatArray) -> FloatArray:
+    chance: FloatArray = np.exp(np.minimum(logs, 0.0))
+    return np.maximum(chance, TINY)
+
+
+def _calibrated(
+    chance: Callable[[FloatArray], FloatArray], weights: FloatArray, candidates: Mask, n: int
+) -> FloatArray:
+    """Scale the weights so that the chances of the candidates sum to n."""
+    from scipy.optimize import brentq
+
+    logs = weights[candidates]
+    scale = brentq(
+        lambda scale: chance(scale + logs).sum() - n,
+        math.log(n / len(logs)) - logs.max() - 1,
+        4 - logs.min(),
+        xtol=1e-13,
+        maxiter=500,
+    )
+    return chance(scale + weights)
