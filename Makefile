@@ -33,6 +33,7 @@ lint: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/networks.py
 	$(PEERS)/bin/python benchmarks/peers.py
 
 study: $(VENV)/.installed

@@ -62,9 +62,6 @@ def evaluate(path, *args, score="p", label="flagged"):
     return run("evaluate", path, "--score", score, "--label", label, *QUICK, *args)
 
 
-# -- what works ---------------------------------------------------------------------------------
-
-
 def test_evaluate_prints_table_and_plain_sentences():
     result = evaluate(EXAMPLE, "--alpha", "0.3167", "--threshold", "f1", score="score_boosting")
     assert result.exit_code == 0
@@ -241,9 +238,6 @@ def test_outputs_replace_files_and_keep_links(scores, folder):
     assert (folder / "link.html").is_symlink()
     assert "<!DOCTYPE html>" in (folder / "old.html").read_text()
     assert sorted(path.name for path in folder.iterdir()) == ["link.html", "old.html", "scores.csv"]
-
-
-# -- what does not ------------------------------------------------------------------------------
 
 
 def bad_rows(**changes):
@@ -454,9 +448,6 @@ def test_unknown_commands_and_no_command():
     result = run()
     assert result.exit_code in (0, 2)
     assert "evaluate" in result.stdout + result.stderr
-
-
-# -- as a process -------------------------------------------------------------------------------
 
 
 @pytest.fixture

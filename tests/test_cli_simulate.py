@@ -88,9 +88,6 @@ def spambase():
     return path
 
 
-# -- what comes out -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mechanism", ["scar", "s2"])
 @pytest.mark.parametrize("truth", ["truth.csv", "truth.parquet"])
 @pytest.mark.parametrize("out", ["pu.csv", "pu.parquet"])
@@ -242,8 +239,6 @@ def test_classes_of_any_type(classes, positive, folder):
     assert read("pu.csv") == {"x": [1, 2, 3], "s": [1, 0, 0]}
 
 
-# -- cells --------------------------------------------------------------------------------------
-
 ODD = [
     ["Id", "id", 'the "note", quoted', "code", "amount", "count", "flag", "class", ""],
     ["a", "1", "two\nlines", "007", "1.50", "12", "true", "pos", "x"],
@@ -315,9 +310,6 @@ def test_parquet_of_several_row_groups(folder):
         assert read(out)["word"][1:] == list("xxxyyy")
 
 
-# -- what mechanisms look at --------------------------------------------------------------------
-
-
 def test_labels_follow_the_chosen_features(spambase, folder):
     """Mails with many capitals look like spam; s2 labels those, s3 the others."""
     rows = pq.read_table(spambase)
@@ -364,9 +356,6 @@ def test_features_without_use_are_said(breast, folder):
     found = simulated(breast / "breast.csv", "--n-labeled", 9, "--features", "mean area")
     assert found["features"] == []
     assert found["notes"] == ["--features changed nothing: scar looks at none."]
-
-
-# -- with the other commands --------------------------------------------------------------------
 
 
 def test_simulated_rows_evaluate_to_the_truth(spambase, folder):
@@ -426,9 +415,6 @@ def test_list_datasets_shows_the_catalog():
     assert [line[0] for line in lines[2:]] == [row.name for row in rows]
     spambase = next(line for line in lines if line[0] == "spambase")
     assert spambase[1:5] == ["Spambase", "table", "4,601", "57"]
-
-
-# -- what is refused ----------------------------------------------------------------------------
 
 
 def assert_one_line(result, text, folder, before):

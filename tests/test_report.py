@@ -36,9 +36,6 @@ def simulated(n=600, n_labeled=100, shift=1.0, **options):
     return recoup.evaluate(s, rng.normal(shift * s), **({"alpha": 0.1, "n_boot": 100} | options))
 
 
-# -- in words -----------------------------------------------------------------------------------
-
-
 def test_summary_is_ready_for_json(evaluation):
     summary = summarize(evaluation, truth={"roc_auc": 0.96})
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
@@ -89,9 +86,6 @@ def test_points_hold_the_used_threshold(evaluation):
     assert used[0]["precision"]["recovered"] == pytest.approx(evaluation["precision"].recovered)
     queues = [point["queue"] for point in points]
     assert queues == sorted(queues)
-
-
-# -- as a file ----------------------------------------------------------------------------------
 
 
 def test_the_same_evaluation_gives_the_same_page(evaluation):
@@ -150,9 +144,6 @@ def test_files_get_the_usual_permissions(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("")
     assert write_file(tmp_path / "file", b"").stat().st_mode == plain.stat().st_mode
-
-
-# -- in a browser -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -43,9 +43,6 @@ def rows(data, kind):
     return set(data.row_id[data.s == kind].tolist())
 
 
-# -- counts -------------------------------------------------------------------------------------
-
-
 @given(
     n_positives=st.integers(3, 400),
     n_negatives=st.integers(3, 400),
@@ -215,9 +212,6 @@ def test_wanted_sizes_and_shift_together(way):
     assert (data.truth.n_labeled, data.truth.n_unlabeled) == (100, 400)
     assert data.truth.alpha == 0.7
     assert simulate(X, y_true, n_labeled=100, prior_shift=0, **SCHEMES[way]).truth.alpha == 0
-
-
-# -- mechanisms ---------------------------------------------------------------------------------
 
 
 def reference_weights(mechanism, variant, p):
@@ -410,9 +404,6 @@ def test_disjoint_samples_follow_their_populations_under_bias():
     assert data.X[data.s == 1, 0].mean() < 0
 
 
-# -- posteriors ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def cancer():
     X, y_true = load_breast_cancer(return_X_y=True)
@@ -466,9 +457,6 @@ def test_posteriors_at_the_ends():
             assert (data.propensity[data.s == 1] > 0).all()
             favored = p[data.row_id[data.s == 1]] == (0 if mechanism == "s3" else 1)
             assert favored.sum() == 25 if variant == "paper" else favored.sum() > 15
-
-
-# -- seeds --------------------------------------------------------------------------------------
 
 
 def digest(data):
@@ -527,9 +515,6 @@ def test_streams_do_not_share_draws():
     data = simulate(X, y_true, n_labeled=2_000, **SCHEMES["overlap"], n_unlabeled=4_000)
     both = len(rows(data, 1) & rows(data, 0))
     assert both == pytest.approx(1_000, abs=4 * np.sqrt(250))
-
-
-# -- wrong input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,6 @@ def logits_by_hand(model, X):
     return np.stack([np.tanh(Z @ hidden.T) @ output[:-1] + output[-1] for hidden, output in pairs])
 
 
-# -- losses, slopes and steps ---------------------------------------------------------------------
-
-
 def small_problem(seed=0, n_rows=23, n_members=3, n_hidden=4, n_inputs=3):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.normal(size=(n_rows, n_inputs)), np.ones(n_rows)])
@@ -150,9 +147,6 @@ def test_steps_have_limits():
     assert steps.tolist() == [50.0, 1e-6]
 
 
-# -- stopping -------------------------------------------------------------------------------------
-
-
 def test_the_best_weights_are_kept(cancer, fitted):
     logits = logits_by_hand(fitted, cancer.X)
     losses = np.logaddexp(0, np.where(cancer.s == 1, -logits, logits))
@@ -188,9 +182,6 @@ def test_members_that_stop_do_not_touch_the_others():
         assert alone.n_epochs[0] == together.n_epochs[member]
         for found, expected in zip(alone.best, together.best, strict=True):
             np.testing.assert_allclose(found[0], expected[member], rtol=1e-6, atol=1e-9)
-
-
-# -- bags -----------------------------------------------------------------------------------------
 
 
 def test_bags_are_bootstrap_samples_with_a_quarter_held_out(cancer, fitted):
@@ -249,9 +240,6 @@ def test_four_rows_are_enough():
     )
     assert np.isfinite(model.oob_scores_).all()
     assert np.isfinite(model.loss_curve_[0]).all()
-
-
-# -- the classifier -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["cancer", "digits"])
@@ -374,9 +362,6 @@ def test_column_names_are_kept(cancer):
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
 
 
-# -- torch ----------------------------------------------------------------------------------------
-
-
 def test_torch_is_asked_for_politely(cancer, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependencyError, match=r"backend='torch'.*recoup\[torch\]"):
@@ -393,8 +378,6 @@ def test_programs_train_the_same_networks(program):
     np.testing.assert_allclose(found.oob_sums, expected.oob_sums, rtol=1e-6)
     np.testing.assert_array_equal(found.oob_counts, expected.oob_counts)
 
-
-# -- scikit-learn and misuse ----------------------------------------------------------------------
 
 LABELS = "uses labels other than 1, 0 and -1, which mean something here"
 NAME = "passes the labels by the name y; they are s here, so that nobody takes them for the truth"

@@ -67,9 +67,6 @@ def rows(draw, with_negatives=True):
 alphas = st.floats(0.0, 0.99)
 
 
-# -- values of the paper --------------------------------------------------------------------------
-
-
 def test_rank_distribution_of_the_paper():
     assert rank_band(S, SCORES, alpha=0.6).cdf.tolist() == CDF.tolist()
 
@@ -122,9 +119,6 @@ def test_derivative_of_the_false_positive_rate(cut, head):
     alpha, step = 0.3, 1e-6
     slope = (fpr(alpha + step) - fpr(alpha - step)) / (2 * step)
     assert slope == pytest.approx((head / 5 - share[cut]) / (1 - alpha) ** 2, abs=1e-4)
-
-
-# -- the band -------------------------------------------------------------------------------------
 
 
 def test_binomial_band_is_clopper_pearson():
@@ -182,9 +176,6 @@ def test_weights_that_are_all_equal_leave_the_band_alone():
     weighted = rank_band(S, SCORES, alpha=0.6, sample_weight=np.full(9, 3.0))
     assert weighted.lower == pytest.approx(plain.lower)
     assert weighted.upper == pytest.approx(plain.upper)
-
-
-# -- the tables -----------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=60)
@@ -289,9 +280,6 @@ def test_table_and_rows_agree():
     assert from_table.to_dict() == from_rows.to_dict()
 
 
-# -- truth ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("decimals", [6, 0])
 @pytest.mark.parametrize("scheme", ["single-sample", "case-control"])
 def test_simultaneous_bounds_hold_the_true_tables(decimals, scheme):
@@ -369,9 +357,6 @@ def test_areas_hold_for_every_placement_within_the_band(s, data):
                 assert limits[key][0] - 1e-9 <= AREAS[key](*curve) <= limits[key][1] + 1e-9
 
 
-# -- known negatives and intervals for alpha ------------------------------------------------------
-
-
 def test_reversed_form_flips_labels_and_ranking():
     s, scores, _ = simulated(np.random.default_rng(5), n_labeled=9, n_unlabeled=40, n_negative=30)
     backward = contingency_bounds(s, scores, alpha=0.3, reverse=True)
@@ -424,9 +409,6 @@ def test_interval_bounds_hold_those_of_every_alpha_inside(reverse):
             # Whole rows and the alphas between those tried leave a little play.
             assert whole[key][0] - 0.02 <= lower
             assert upper <= whole[key][1] + 0.02
-
-
-# -- what is built on the tables ------------------------------------------------------------------
 
 
 def test_roc_bounds_follow_from_the_tables():
@@ -504,9 +486,6 @@ def test_tables_print_and_convert():
     assert bounds.to_dict()["lower_fn"] == bounds.lower.fn.tolist()
     assert repr(bounds) == "ContingencyBounds(9 thresholds)"
     assert repr(bounds.lower) == "ContingencyTables(9 thresholds)"
-
-
-# -- bad input ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

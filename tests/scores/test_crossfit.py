@@ -56,9 +56,6 @@ def seen():
     return Spy.seen
 
 
-# -- out of fold ----------------------------------------------------------------------------------
-
-
 def test_every_row_is_scored_by_a_model_that_has_not_seen_it(cancer, seen):
     X = np.column_stack([np.arange(len(cancer.s)), cancer.X])
     crossfit(Spy(), X, cancer.s, cv=4)
@@ -164,9 +161,6 @@ def test_own_folds_can_be_given(cancer):
         assert set(found.fold[0]) == {0, 1, 2}
 
 
-# -- seeds, processes and the user's estimator ----------------------------------------------------
-
-
 def test_the_number_of_jobs_changes_nothing(cancer):
     model = RandomForestClassifier(10)
     alone = crossfit(model, cancer.X, cancer.s, repeats=2)
@@ -212,9 +206,6 @@ def test_the_truth_has_no_way_in(cancer, seen):
     crossfit(Spy(), X, cancer.s)
     for fit in seen:
         np.testing.assert_array_equal(fit.labels, cancer.s[fit.train.astype(int)])
-
-
-# -- out of bag -----------------------------------------------------------------------------------
 
 
 def test_out_of_bag_scores_of_a_forest(cancer):
@@ -272,9 +263,6 @@ def test_copies_in_bags_are_warned_of(cancer):
     X[-10:] = X[-11]
     s[-11:] = 0
     crossfit(RandomForestClassifier(20), X, s, method="oob")  # copies, but none with a label
-
-
-# -- input and output -----------------------------------------------------------------------------
 
 
 def test_auc_pu_is_the_metric(cancer):
@@ -337,9 +325,6 @@ def test_text_goes_through_a_pipeline(cancer):
     assert roc_auc_score(cancer.y, found.scores) > 0.99
 
 
-# -- progress -------------------------------------------------------------------------------------
-
-
 class Slow(DummyClassifier):
     def fit(self, X, y):
         time.sleep(0.1)
@@ -375,9 +360,6 @@ def test_a_failure_stops_the_bar(cancer, capsys):
     with pytest.raises(RuntimeError, match="out of order"):
         crossfit(Broken(), cancer.X, cancer.s, progress=True)
     crossfit(GaussianNB(), cancer.X, cancer.s, progress=True)  # a second bar would not start
-
-
-# -- misuse ---------------------------------------------------------------------------------------
 
 
 class Endless(GaussianNB):

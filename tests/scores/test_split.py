@@ -191,8 +191,6 @@ def test_text_gets_the_same_folds_in_every_process():
     assert len(outputs) == 1
 
 
-# -- copies in every kind of X ------------------------------------------------------------------
-
 NUMBERS = np.array([[1, 2], [2, 1], [1, 2], [-1, 0], [-2, 0], [0, 3], [2, 1]])
 COPIES = [0, 1, 0, 2, 3, 4, 1]
 TEXTS = np.array([["a", "bc"], ["ab", "c"], ["a", "bc"], ["", "x"], ["x", ""], ["y", "y"]])
@@ -316,9 +314,6 @@ def test_many_rows_in_blocks_hash_as_in_one(monkeypatch):
     monkeypatch.setattr("recoup.scores.split.BLOCK_BYTES", 100)
     assert np.array_equal(_row_hashes(X), whole)
     assert len(np.unique(whole)) == 1000
-
-
-# -- use and misuse -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -124,9 +124,6 @@ def unknown_name(kind: str, name: str, known: Collection[str], where: str) -> In
     )
 
 
-# -- writing ------------------------------------------------------------------------------------
-
-
 def write_together(tables: Mapping[Path, Any]) -> None:
     """Write Arrow tables, all of them or none: finished drafts are renamed into place."""
     import duckdb

@@ -19,15 +19,17 @@ from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[imp
 from recoup._checks import FloatArray, brief, check_same_length
 from recoup._optional import require
 from recoup.exceptions import InvalidInputError
-from recoup.learners.tuned_threshold import _checked_labels
+from recoup.learners._base import checked_labels
 from recoup.metrics.area import aul
-from recoup.scores.split import _bundles, _generator
+from recoup.scores.split import as_generator, bundle_rows
 
 Backend: TypeAlias = Literal["numpy", "torch", "auto"]
 Single: TypeAlias = NDArray[np.float32]
 Bags: TypeAlias = NDArray[np.int8]
 Answer = TypeVar("Answer")
 
+# Riedmiller and Braun 1993, but for the first step: their 0.1, in all weights at once, takes
+# networks with hundreds of inputs past the best place in two epochs.
 STEP_FIRST, STEP_LEAST, STEP_MOST = 0.01, 1e-6, 50.0
 STEP_UP, STEP_DOWN = 1.2, 0.5
 
@@ -88,11 +90,11 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    *Bags.* The papers draw plain bootstrap samples, not balanced ones. So does this class, with
-    two refinements. Labeled and other rows are drawn apart, each as often as there are of them:
-    the expected bag is the same, and no bag is left without labels. And copies of a row come into
-    a bag, and are held out, together: an unlabeled copy of a labeled row would otherwise be
-    scored by members that learned its label.
+    *Bags.* The papers bag as Breiman (1996) does, with plain bootstrap samples rather than
+    balanced ones. So does this class, with two refinements. Labeled and other rows are drawn
+    apart, each as often as there are of them: the expected bag is the same, and no bag is left
+    without labels. And copies of a row come into a bag, and are held out, together: an unlabeled
+    copy of a labeled row would otherwise be scored by members that learned its label.
 
     *Training* is iRPROP- (Igel and Hüsken 2000) on the cross-entropy of all rows: a step grows by
     1.2 while its derivative keeps its sign and halves when the sign turns, and after a turn the
@@ -102,8 +104,7 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
     with the weights of many members serves them all; members that have stopped leave it. Blocks
     of members run on as many threads as the BLAS library may use (``OMP_NUM_THREADS`` or
     ``threadpoolctl`` limit it), with the same result for any number. Beyond the standardized
-    rows, which are kept in single precision, memory does not depend on ``n_members``: it takes
-    about 30 bytes a row and thread.
+    rows in single precision, training takes one or two bytes a row and member.
 
     Known negatives (``s == -1``) are 0 to the networks, like unlabeled rows.
 
@@ -171,7 +172,7 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         """
         caller = "BaggedNetworks.fit"
         self._check_settings(caller)
-        labels = _checked_labels(s, caller)
+        labels = checked_labels(s, caller)
         X = validate_data(self, X, dtype=np.float64)
         check_same_length(X, labels, "X and s", caller)
         labeled = labels == 1
@@ -180,7 +181,7 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         self.scaler_ = StandardScaler().fit(X)
         rows = self._standardized(X)
 
-        seeds = _generator(self.random_state).spawn(self.n_members)
+        seeds = as_generator(self.random_state).spawn(self.n_members)
         program = _program(self.backend, caller)(rows, labeled)
         log_odds = float(np.log(labeled.mean() / (1 - labeled.mean())))
 
@@ -300,9 +301,6 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
             )
 
 
-# -- bags -----------------------------------------------------------------------------------------
-
-
 class _Draw(NamedTuple):
     """Draws bags in which copies of a row stay together."""
 
@@ -314,7 +312,7 @@ class _Draw(NamedTuple):
     def from_rows(
         cls, X: FloatArray, labeled: NDArray[np.bool_], validation_fraction: float, caller: str
     ) -> _Draw:
-        copies = _bundles(X, None, len(X), caller)
+        copies = bundle_rows(X, None, len(X), caller)
         has_label = np.bincount(copies, labeled) > 0
         strata = np.flatnonzero(has_label), np.flatnonzero(~has_label)
         if min(map(len, strata)) < 2:
@@ -337,9 +335,6 @@ class _Draw(NamedTuple):
             n_held = int(np.clip(self.validation_fraction * len(distinct), 1, len(distinct) - 1))
             counts[stratum[rng.permutation(distinct)[:n_held]]] *= -1
         return counts[self.copies]
-
-
-# -- training -------------------------------------------------------------------------------------
 
 
 class _Weights(NamedTuple):
@@ -382,7 +377,10 @@ class _Program(Protocol):
 def _first_weights(
     seeds: list[np.random.Generator], n_hidden: int, n_inputs: int, log_odds: float
 ) -> _Weights:
-    """Draw weights too small to saturate a unit; the output begins at the odds of a label."""
+    """Draw weights too small to saturate a unit, with the odds of a label as the output's bias.
+
+    Many inputs would otherwise learn those odds before the bias has got there, and keep them.
+    """
     hidden = [rng.uniform(-1, 1, (n_hidden, n_inputs)) / np.sqrt(n_inputs) for rng in seeds]
     output = [rng.uniform(-1, 1, n_hidden + 1) / np.sqrt(n_hidden) for rng in seeds]
     weights = _Weights(np.array(hidden, np.float32), np.array(output, np.float32))
@@ -435,9 +433,6 @@ def _rprop(weights: Single, new_slopes: Single, slopes: Single, steps: Single) -
     np.copyto(slopes, new_slopes)
     slopes[turns < 0] = 0
     weights -= np.sign(slopes) * steps
-
-
-# -- rows through networks ------------------------------------------------------------------------
 
 
 class _Numpy:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import FloatArray, Scheme, label_masks
+from recoup._checks import FloatArray, Scheme
 from recoup.exceptions import InvalidInputError
+from recoup.learners._base import checked_labels
 from recoup.metrics.area import aul
 from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
 from recoup.metrics.rates import prepare
@@ -148,7 +148,7 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         caller = "TunedThreshold.fit"
         settings = self._checked_settings(caller)
-        s = _checked_labels(s, caller)
+        s = checked_labels(s, caller)
         target = (s == 1).astype(int)
         self.response_method_ = _response_method(self.estimator, caller)
 
@@ -270,31 +270,6 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             folds = check_cv(self.cv, s, classifier=True)
         return list(folds.split(X, s))
-
-
-def _checked_labels(s: Any, caller: str) -> NDArray[Any]:
-    """Check s, in the words by which scikit-learn knows a classifier that fails gracefully."""
-    if s is None:
-        raise InvalidInputError(
-            f"{caller} requires y to be passed, but the target y is None. Pass s, with 1 for "
-            f"labeled and 0 for unlabeled rows."
-        )
-    s = column_or_1d(check_array(s, ensure_2d=False, dtype=None, input_name="s"), warn=True)
-    try:
-        labeled, unlabeled, _ = label_masks(s, caller)
-    except InvalidInputError as error:
-        kind = type_of_target(s)
-        if kind == "binary":
-            raise
-        raise InvalidInputError(
-            f"{error} Only binary classification is supported. The type of the target is {kind}."
-        ) from error
-    if not (labeled.any() and unlabeled.any()):
-        raise InvalidInputError(
-            f"{caller} needs labeled and unlabeled rows: nothing can be learned from one class. "
-            f"Got {labeled.sum():,} labeled and {unlabeled.sum():,} unlabeled rows."
-        )
-    return np.select([labeled, unlabeled], [1, 0], -1)
 
 
 def _response_method(estimator: Any, caller: str) -> str:

@@ -71,9 +71,6 @@ AREAS: dict[str, Callable[..., Any]] = {
 }
 
 
-# -- results --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class RankBand(_Curve):
     """Share of the labeled positives at or above each score, and a band for the hidden ones."""
@@ -191,9 +188,6 @@ class MetricBounds(_Curve):
     upper: FloatArray
 
 
-# -- what the user asked for ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Options:
     """Checked options, shared by every function here."""
@@ -261,9 +255,6 @@ def _check_band(band: Any, caller: str) -> None:
 
 def _is_pair(band: Any) -> bool:
     return isinstance(band, tuple | list | np.ndarray) and len(band) == 2
-
-
-# -- the band on the rank distribution ------------------------------------------------------------
 
 
 def band_around(
@@ -335,9 +326,6 @@ def _given_band(band: Any, n_scores: int, caller: str) -> tuple[FloatArray, Floa
             f"and {upper[at]:g} at position {at}. Pass band=(lower, upper)."
         )
     return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-
-
-# -- from a table ---------------------------------------------------------------------------------
 
 
 def bounds_from_table(table: ScoreTable, *, alpha: Alpha, **options: Any) -> ContingencyBounds:
@@ -520,9 +508,6 @@ def bounds_at(
 def _between(area: Callable[..., Any], curves: list[Any]) -> tuple[float, float]:
     values = np.array([area(*curve) for curve in curves])
     return float(values.min()), float(values.max())
-
-
-# -- from rows ------------------------------------------------------------------------------------
 
 
 def rank_band(

@@ -22,7 +22,7 @@ from recoup._checks import (
 )
 from recoup._results import html_table, make_frame, to_plain
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.scores.split import Indices, PUStratifiedKFold, _bundles, _generator
+from recoup.scores.split import Indices, PUStratifiedKFold, as_generator, bundle_rows
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def crossfit(
         raise InvalidInputError(
             f"crossfit needs repeats to be a whole number of at least 1. Got {brief(repeats)}."
         )
-    repeats, rng, target = int(repeats), _generator(random_state), (labels == 1).astype(int)
+    repeats, rng, target = int(repeats), as_generator(random_state), (labels == 1).astype(int)
     fold = np.full((repeats, len(labels)), -1)
     sums, tests, jobs = np.zeros(len(labels)), [], []
     if source == "oob":
@@ -236,9 +236,6 @@ def _auc_pu(labels: NDArray[np.int_], scores: FloatArray) -> float:
 def _name(estimator: Any) -> str:
     steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
     return " + ".join(step if isinstance(step, str) else type(step).__name__ for step in steps)
-
-
-# -- what was asked for ---------------------------------------------------------------------------
 
 
 def _checked_method(method: str, estimator: Any, groups: Any) -> str:
@@ -306,9 +303,6 @@ def _rounds(
     return [splits]
 
 
-# -- fits -----------------------------------------------------------------------------------------
-
-
 def _seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:
     """Clone a classifier and seed what has no seed yet, or everything."""
     from sklearn.base import clone
@@ -373,7 +367,7 @@ def _second_column(answers: FloatArray, source: str, model: Any) -> FloatArray:
 
 
 def _warn_of_copies(X: Any, target: NDArray[np.int_], name: str) -> None:
-    copies = _bundles(X, None, len(target), "crossfit")
+    copies = bundle_rows(X, None, len(target), "crossfit")
     sizes, labeled = np.bincount(copies), np.bincount(copies, target)
     n_rows = sizes[(sizes > 1) & (labeled > 0)].sum()
     if n_rows:

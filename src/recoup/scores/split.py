@@ -114,11 +114,11 @@ class PUStratifiedKFold:
         labeled, unlabeled, _ = label_masks(s, caller)
         check_some_rows(labeled.sum(), unlabeled.sum(), caller)
         kinds = np.select([labeled, unlabeled], [LABELED, UNLABELED], NEGATIVE)
-        bundles = _bundles(X, groups, len(kinds), caller)
+        bundles = bundle_rows(X, groups, len(kinds), caller)
 
         n_bundles = int(bundles.max()) + 1
         counts = np.bincount(bundles * 3 + kinds, minlength=n_bundles * 3).reshape(n_bundles, 3)
-        ranks = _generator(self.random_state).permutation(n_bundles) if self.shuffle else None
+        ranks = as_generator(self.random_state).permutation(n_bundles) if self.shuffle else None
         fold_of_bundle, filled = _deal_all(counts, ranks, self.n_splits)
         for kind, name in ((LABELED, "labeled"), (UNLABELED, "unlabeled")):
             if not filled[:, kind].all():
@@ -131,16 +131,14 @@ class PUStratifiedKFold:
         return fold_of_bundle[bundles]
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Turn what scikit-learn users pass as ``random_state`` into a generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     return np.random.default_rng(random_state)
 
 
-# -- which rows belong together -----------------------------------------------------------------
-
-
-def _bundles(X: Any, groups: Any, n_rows: int, caller: str) -> Indices:
+def bundle_rows(X: Any, groups: Any, n_rows: int, caller: str) -> Indices:
     """Give rows that must share a fold the same number, in order of appearance.
 
     Hashes decide only which rows are equal, never their order, so that folds do not depend on
@@ -273,9 +271,6 @@ def _mix(words: Hashes) -> Hashes:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-# -- dealing them to folds ----------------------------------------------------------------------
 
 
 def _deal_all(

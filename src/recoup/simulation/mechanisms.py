@@ -79,9 +79,6 @@ def _clearest_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> 
     return weights
 
 
-# -- what users pass ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Rule:
     """A mechanism with its variant and exponent settled."""
@@ -172,9 +169,6 @@ def posterior_of(X: Any, y: Mask, posterior: Any) -> FloatArray:
             f"posterior, as an array or as a classifier that takes X."
         ) from error
     return np.asarray(classifier.predict_proba(X)[:, 1], float)
-
-
-# -- drawing ------------------------------------------------------------------------------------
 
 
 def lowest(among: Mask, n: int, *keys: FloatArray) -> Mask:
