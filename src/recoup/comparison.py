@@ -208,7 +208,7 @@ def compare(
     ...     s, {"good": good, "noisy": good + rng.normal(size=4000)}, alpha=0.2, threshold=1.0
     ... )
     >>> comparison.difference("good", "noisy")
-    Difference(roc_auc: good - noisy = +0.078 [+0.05, +0.10], p=...)
+    Difference(roc_auc: good - noisy = +0.0798 [+0.0604, +0.0991], p=...)
     """
     if len(scores) < 2:
         raise InvalidInputError(

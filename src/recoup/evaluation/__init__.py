@@ -103,7 +103,7 @@ def evaluate(
     >>> scores = 1 / (1 + np.exp(-rng.normal(2.0 * positive - 1.0)))
     >>> evaluation = evaluate(s, scores, alpha=0.2)
     >>> evaluation["roc_auc"]
-    Estimate(roc_auc: pu 0.826, recovered 0.909 [0.888, 0.925])
+    Estimate(roc_auc: pu 0.8405, recovered 0.9256 [0.9071, 0.9429])
     """
     check_scheme(scheme, "evaluate")
     if not 0 < confidence < 1:
