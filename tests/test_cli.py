@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from typer.testing import CliRunner
 
 import recoup
 from recoup.cli import app
+from recoup.cli.compare import _about_pair
 from recoup.exceptions import ClippedEstimateWarning
+from recoup.metrics._spec import AREA_METRICS, POINT_METRICS
 
 EXAMPLE = str(recoup.load_example().path)
 QUICK = ["--n-boot", "200"]
@@ -155,6 +158,27 @@ def test_compare_three_models_corrects_for_many_comparisons(scores):
     assert "after correction for 3 comparisons" in text
 
 
+def test_compare_tells_an_undefined_metric(scores):
+    s, score = ramp()
+    path = write_csv(Path("low.csv"), flagged=s, p=score, q=score - 100)
+    result = run(
+        *("compare", path, "--score", "p", "--score", "q", "--label", "flagged"),
+        *("--alpha", 0.1, "--threshold", 0, "--metric", "precision", *QUICK),
+    )
+    assert result.exit_code == 0, result.stderr
+    text = " ".join(result.stdout.split())
+    assert "Precision is undefined for q: p and q cannot be compared by it." in text
+    assert "not shown to differ" not in text
+    assert "nan" not in text
+
+
+def test_compare_tells_an_undefined_test():
+    s, score = ramp()
+    comparison = recoup.compare(s, {"p": score, "q": -score}, alpha=0.1, threshold=0, n_boot=50)
+    pair = replace(comparison.difference("p", "q"), p_value=np.nan)
+    assert _about_pair(pair, 1, comparison) == "Whether p and q differ is undefined here."
+
+
 def test_truth_of_the_demo_is_what_scikit_learn_says():
     from sklearn import metrics
 
@@ -177,6 +201,23 @@ def test_list_metrics_names_all():
     example = recoup.load_example()
     for key in recoup.evaluate(example.s, example.scores["score_boosting"], alpha=0.3, n_boot=0):
         assert key in result.stdout
+
+
+def test_list_metrics_as_json():
+    found = {row["key"]: row for row in json.loads(run("list", "metrics", "--json").stdout)}
+    assert set(found) == {*POINT_METRICS, *AREA_METRICS}
+    assert found["log_loss"]["high"] is None
+    assert found["brier"]["higher_is_better"] is False
+    assert all(row["label"] and row["kind"] for row in found.values())
+
+
+def test_list_metrics_says_what_evaluate_leaves_out():
+    example = recoup.load_example()
+    score = example.scores["score_boosting"]
+    given = set(recoup.evaluate(example.s, score, alpha=0.3, n_boot=0))
+    assert {*POINT_METRICS, *AREA_METRICS} - given == {"fbeta"}
+    text = " ".join(run("list", "metrics", "--help").stdout.split())
+    assert "List the metrics that can be recovered; evaluate gives all of them but fbeta." in text
 
 
 def test_version():
@@ -445,6 +486,9 @@ def test_a_full_disk_leaves_nothing_behind(scores, folder, monkeypatch):
 def test_unknown_commands_and_no_command():
     result = run("frobnicate")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.endswith("'frobnicate'. See recoup --help.\n")
+    result = run("evaluat")
+    assert result.stderr.endswith("Did you mean 'evaluate'? See recoup --help.\n")
     result = run()
     assert result.exit_code in (0, 2)
     assert "evaluate" in result.stdout + result.stderr

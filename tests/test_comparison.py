@@ -147,3 +147,28 @@ def test_output(found):
 def test_bad_input(scores, options, words):
     with pytest.raises(InvalidInputError, match=words):
         compare([1, 0, 1, 0], scores, alpha=0.1, n_boot=0, **options)
+
+
+def test_certain_and_undefined_differences():
+    rng = np.random.default_rng(0)
+    y = rng.random(3000) < 0.3
+    s = (y & (rng.random(3000) < 0.4)).astype(int)
+    perfect, constant = np.where(s == 1, 0.9, 0.1), np.full(3000, 0.1)
+    models = {"constant": constant, "perfect": perfect}
+    for alpha in (0.0, np.linspace(0.0, 1e-3, 50)):
+        found = compare(s, models, alpha=alpha, threshold=0.5, metric="precision", n_boot=0)
+        assert found.difference("perfect", "constant", "recall").p_value == 0.0
+        assert np.isnan(found.difference("perfect", "constant", "precision").p_value)
+        assert found.ranking == ["perfect", "constant"]
+        copies = compare(s, {"a": perfect, "b": perfect}, alpha=alpha, threshold=0.5, n_boot=0)
+        assert copies.difference("a", "b").p_value == 1.0
+
+
+def test_known_negatives_are_rows_like_any_other():
+    s, y, a, b = two_models(np.random.default_rng(2), 20_000)
+    s[~y & (np.random.default_rng(3).random(20_000) < 0.5)] = -1
+    found = compare(s, {"a": a, "b": b}, alpha=y[s == 0].mean(), threshold=1.0, n_boot=0)
+    item = found.difference("a", "b", "accuracy")
+    truth = sk.accuracy_score(y, a >= 1) - sk.accuracy_score(y, b >= 1)
+    assert item.lower <= truth <= item.upper
+    assert item.p_value < 0.05

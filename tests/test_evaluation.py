@@ -253,7 +253,10 @@ def test_output_is_plain_json(evaluation):
         ({"alpha": 0.2, "threshold": float("nan")}, "finite threshold"),
         ({"alpha": 0.2, "n_boot": -1}, "n_boot"),
         ({"alpha": 0.2, "propensity": [0.5] * 4}, "not both"),
-        ({"propensity": [0.5, 0.5, 2.0, 0.5]}, "2.0|positives"),
+        ({"propensity": [0.5, 0.5, 2.0, 0.5]}, "2.0"),
+        ({"alpha": 0.2, "n_boot": None}, "n_boot"),
+        ({"alpha": 0.2, "confidence": "0.9"}, "confidence"),
+        ({"alpha": 0.2, "threshold": [0.5]}, "finite threshold"),
         ({"propensity": [0.0, 0.5, 0.5, 0.5]}, "0.0"),
     ],
 )
@@ -334,3 +337,175 @@ def test_intervals_under_selection_bias_hold_what_they_claim():
     point = found.at(1.0)
     assert point["recall"].lower == pytest.approx(found["recall"].lower)
     assert found["roc_auc"].pu == pytest.approx(metrics.roc_auc(s, x, alpha=0.0))
+
+
+def test_known_negatives_at_alpha_zero_are_plain_labels():
+    rng = np.random.default_rng(4)
+    s = rng.choice([1, 0, -1], size=600, p=[0.2, 0.4, 0.4])
+    scores = np.round(rng.random(600) * 0.7 + 0.3 * (s == 1) + 0.1 * (s == -1), 2) / 1.1
+    y, y_pred = s == 1, scores >= 0.5
+    found = evaluate(s, scores, alpha=0.0, n_boot=0)
+    for key, value in {
+        "precision": sk.precision_score(y, y_pred),
+        "accuracy": sk.accuracy_score(y, y_pred),
+        "roc_auc": sk.roc_auc_score(y, scores),
+        "average_precision": sk.average_precision_score(y, scores),
+        "matthews_corrcoef": sk.matthews_corrcoef(y, y_pred),
+        "brier": sk.brier_score_loss(y, scores),
+    }.items():
+        assert found[key].recovered == pytest.approx(value), key
+        assert found[key].pu == pytest.approx(value), key
+    assert metrics.precision(s, y_pred, alpha=0.0) == pytest.approx(sk.precision_score(y, y_pred))
+    assert metrics.aul(s, scores) == pytest.approx(
+        y.mean() / 2 + (1 - y.mean()) * sk.roc_auc_score(y, scores)
+    )
+    point = found.at(0.5)
+    assert point.queue == y_pred.sum()
+    assert point["precision"].bound_lower != point["precision"].bound_lower
+    assert found["precision"].bound_lower == pytest.approx(found["precision"].recovered)
+
+
+def test_known_negatives_need_not_be_typical():
+    """Hard negatives that someone ruled out by hand count as the negatives they are."""
+    rng = np.random.default_rng(5)
+    y = rng.random(40_000) < 0.3
+    x = rng.normal(size=40_000) + 2 * y
+    s = (y & (rng.random(40_000) < 0.3)).astype(int)
+    s[~y & (x > 1) & (rng.random(40_000) < 0.8)] = -1
+    found = evaluate(s, x, alpha=y[s == 0].mean(), threshold=1.0, n_boot=200)
+    for key, value in {
+        "precision": sk.precision_score(y, x >= 1),
+        "roc_auc": sk.roc_auc_score(y, x),
+        "f1": sk.f1_score(y, x >= 1),
+    }.items():
+        assert found[key].lower <= value <= found[key].upper, (key, value, found[key])
+
+
+def test_operating_points_know_the_interval_of_alpha(rows):
+    s, scores, _ = rows
+    found = evaluate(s, scores, alpha=(0.15, 0.3), threshold=0.5, n_boot=0)
+    for key in ("precision", "recall", "f1", "matthews_corrcoef"):
+        point = found.at(0.5)[key]
+        assert (point.lower, point.upper) == pytest.approx((found[key].lower, found[key].upper))
+
+
+def test_impossible_threshold_metrics_are_told():
+    s, scores, _ = gaussian_rows(np.random.default_rng(0), 3000, 0.3, 0.4)
+    with pytest.warns(InfeasiblePriorWarning), pytest.warns(ClippedEstimateWarning, match="precis"):
+        found = evaluate(s, scores, alpha=0.5, threshold=0.9, n_boot=0)
+    assert any("must be wrong" in note and "precision" in note for note in found.notes)
+
+
+def test_single_precision_scores_keep_their_thresholds():
+    rng = np.random.default_rng(6)
+    s = (rng.random(500) < 0.3).astype(int)
+    scores = np.round(rng.random(500), 1).astype(np.float32)
+    for threshold in (0.7, np.float32(0.7), np.float64(0.7)):
+        found = evaluate(s, scores, alpha=0.0, threshold=threshold, n_boot=0)
+        assert found["accuracy"].recovered == pytest.approx(
+            sk.accuracy_score(s, scores >= np.float32(0.7))
+        )
+    assert found.at(0.3).queue == (scores >= np.float32(0.3)).sum()
+
+
+def test_separated_scores_leave_doubt():
+    s = np.repeat([1, 0], [30, 100])
+    scores = np.concatenate([np.linspace(5, 6, 30), np.linspace(0, 1, 100)])
+    found = evaluate(s, scores, alpha=0.0, threshold=3.0, n_boot=200)
+    for key in ("roc_auc", "average_precision", "pr_auc", "partial_roc_auc", "recall", "f1"):
+        assert found[key].recovered == pytest.approx(1.0)
+        assert found[key].lower < 0.99, key
+        assert found[key].upper == pytest.approx(1.0)
+    hits = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        scores = np.concatenate([rng.normal(4.2, 1, 30), rng.normal(0, 1, 100)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = evaluate(s, scores, alpha=0.0, threshold=2.0, n_boot=0)
+        hits += found["roc_auc"].lower <= 0.9985 <= found["roc_auc"].upper
+    assert hits >= 90
+
+
+def test_one_labeled_row_says_almost_nothing():
+    rng = np.random.default_rng(0)
+    s = np.repeat([1, 0], [1, 2000])
+    found = evaluate(s, rng.random(2001), alpha=0.0, n_boot=50)
+    assert found["roc_auc"].lower == pytest.approx(0.0, abs=1e-6)
+    assert found["roc_auc"].upper == pytest.approx(1.0, abs=1e-6)
+
+
+def test_uncertain_beta_with_known_alpha(rows):
+    s, scores, _ = rows
+    rng = np.random.default_rng(0)
+    betas = rng.uniform(0.85, 1.0, 500)
+    fixed = evaluate(s, scores, alpha=0.15, beta=0.92, n_boot=100)
+    found = evaluate(s, scores, alpha=np.full(500, 0.15), beta=betas, n_boot=100)
+    for key in ("brier", "roc_auc", "f1", "average_precision"):
+        wide, narrow = found[key], fixed[key]
+        assert wide.upper - wide.lower > 1.3 * (narrow.upper - narrow.lower), key
+
+
+@pytest.mark.parametrize(
+    ("estimate", "words"),
+    [
+        ({"alpha": 0.2, "beta": 1.0, "interval": (0.0, 1.0)}, "alpha=1"),
+        ({"alpha": 0.2, "beta": 1.0, "draws": [0.1, 0.2, 1.0]}, "alpha=1"),
+        ({"alpha": 0.2, "beta": 1.0, "draws": [0.1, float("nan")]}, "nan"),
+        ({"alpha": 0.2, "beta": 0.9}, "beta=0.8"),
+    ],
+)
+def test_prior_estimates_are_checked(estimate, words):
+    from types import SimpleNamespace
+
+    beta = 0.8 if estimate["beta"] == 0.9 else 1.0
+    with pytest.raises(InvalidInputError, match=words):
+        evaluate([1, 0], [0.9, 0.1], alpha=SimpleNamespace(**estimate), beta=beta, n_boot=0)
+
+
+def test_bounds_cover_the_draws(rows):
+    s, scores, _ = rows
+    sharp = evaluate(s, scores, alpha=0.23, n_boot=0)["precision"]
+    draws = np.random.default_rng(0).normal(0.23, 0.03, 500)
+    wide = evaluate(s, scores, alpha=draws, n_boot=0)["precision"]
+    assert wide.bound_lower < sharp.bound_lower
+    assert wide.bound_upper > sharp.bound_upper
+    touching = evaluate(s, scores, alpha=(0.0, 0.3), scheme="case-control", n_boot=0)
+    assert np.isfinite(touching["recall"].bound_lower)
+
+
+def test_propensities_say_what_they_imply():
+    rng = np.random.default_rng(2)
+    y = rng.random(30_000) < 0.3
+    s = (y & (rng.random(30_000) < 0.4)).astype(int)
+    scores = 1 / (1 + np.exp(-rng.normal(2.0 * y - 1.0)))
+    found = evaluate(s, scores, propensity=np.full(30_000, 0.4), n_boot=100)
+    assert found.scheme == "single-sample"
+    assert found.alpha == pytest.approx(y[s == 0].mean(), abs=0.01)
+    assert found.pi == pytest.approx(y.mean(), abs=0.01)
+    assert not found.feasibility.exceeded
+    by_alpha = evaluate(s, scores, alpha=found.alpha, n_boot=0)
+    for alpha in (0.1, found.alpha):
+        assert found.sensitivity([alpha]).values["f1"] == pytest.approx(
+            by_alpha.sensitivity([alpha]).values["f1"]
+        )
+    without = evaluate(s, scores, propensity=np.full(30_000, 0.4), n_boot=0)
+    assert np.isnan(without["precision"].lower)
+    assert np.isnan(without.at(0.5)["precision"].lower)
+    with pytest.raises(InvalidInputError, match=r"beta=0\.8"):
+        evaluate(s, scores, propensity=np.full(30_000, 0.4), beta=0.8)
+
+
+def test_nothing_predicted_is_not_a_number_and_not_a_huge_one():
+    value = metrics.matthews_corrcoef(
+        [1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 1], alpha=0.1, scheme="case-control"
+    )
+    assert value == 0
+    assert np.isnan(
+        metrics.npv([1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 1], alpha=0.1, scheme="case-control")
+    )
+    for n in range(3, 15):
+        s = np.repeat([1, 0], n)
+        nobody = np.zeros(2 * n, int)
+        assert np.isnan(metrics.precision(s, nobody, alpha=0.3, beta=0.9))
+        assert np.isnan(metrics.npv(s, 1 - nobody, alpha=0.3, beta=0.9))

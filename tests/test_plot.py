@@ -34,6 +34,14 @@ DISPLAYS = [
     MetricDisplay(threshold=T, values=Y, best_threshold=2.0, name="F1"),
     MetricDisplay(threshold=T, values=Y, best_threshold=np.inf),
     SensitivityDisplay(alphas=X[:3], values={"AUC": Y[:3]}, alpha=0.1, alpha_upper=0.4),
+    SensitivityDisplay(
+        alphas=X[:3],
+        values={"a": Y[:3], "b": X[:3]},
+        alpha=0.15,
+        alpha_upper=0.4,
+        alpha_interval=(0.1, 0.2),
+        name="AUC",
+    ),
     CalibrationDisplay(mean_score=X, positive_share=Y),
 ]
 
@@ -161,6 +169,21 @@ def test_one_score_for_all_rows_draws():
     result = recoup.evaluate([1] * 40 + [0] * 200, [0.5] * 240, alpha=0.1, n_boot=50)
     figure = EvaluationDisplay.from_evaluation(result).plot(Figure(layout="constrained")).figure_
     figure.draw_without_rendering()
+
+
+def test_a_range_of_alpha_is_drawn_as_a_band():
+    def spans(interval):
+        display = SensitivityDisplay(X, {"a": Y, "b": X}, 0.15, 1.0, alpha_interval=interval)
+        ax = display.plot(ax=Figure().subplots()).ax_
+        shown = {text.get_text() for text in ax.get_legend().get_texts()}
+        return [(span.get_x(), span.get_x() + span.get_width()) for span in ax.patches], shown
+
+    drawn, shown = spans((0.1, 0.2))
+    assert drawn == [pytest.approx((0.1, 0.2))]
+    assert "Range used (0.1 to 0.2)" in shown
+    drawn, shown = spans(None)
+    assert drawn == []
+    assert "Used here (0.15)" in shown
 
 
 def test_displays_work_where_there_is_no_display():

@@ -1,10 +1,12 @@
 """The report, as text and in a real browser."""
 
+import html
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,6 +73,44 @@ def test_sentences_when_nothing_is_flagged_and_nothing_was_shuffled():
     assert "nan" not in text
 
 
+@pytest.mark.parametrize("scheme", ["single-sample", "case-control"])
+def test_missing_precision_is_no_proof_that_nothing_is_flagged(scheme):
+    result = simulated(threshold=0.0, scheme=scheme)
+    object.__setattr__(result.metrics["precision"], "recovered", np.nan)
+    text = " ".join(summarize(result)["sentences"])
+    assert "flags no" not in text
+    assert "of 100 positives the model finds" in text
+    assert "cannot be recovered there" in text
+    assert "nan" not in text
+
+
+def test_only_unlabeled_rows_are_judged_in_case_control():
+    s = np.repeat([1, 0], [100, 400])
+    scores = np.where(s == 1, 2.0, np.random.default_rng(0).random(500))
+    result = recoup.evaluate(s, scores, alpha=0.0, scheme="case-control", threshold=1.5, n_boot=0)
+    text = " ".join(summarize(result)["sentences"])
+    assert "At threshold 1.5 the model flags no unlabeled row." in text
+
+
+@pytest.mark.parametrize("n_boot", [0, 100])
+def test_sentences_with_propensities(n_boot):
+    rng = np.random.default_rng(0)
+    positive = rng.random(3000) < 0.4
+    propensity = np.where(rng.random(3000) < 0.5, 0.3, 0.6)
+    s = (positive & (rng.random(3000) < propensity)).astype(int)
+    result = recoup.evaluate(s, rng.normal(2.0 * positive), propensity=propensity, n_boot=n_boot)
+    summary = summarize(result)
+    hidden = np.sum(s / propensity) - s.sum()
+    told = " ".join(summary["sentences"])
+    assert f"The propensities imply alpha {hidden / np.sum(s == 0):.4g}" in told
+    assert f"about {hidden:,.0f} of the unlabeled rows are positive" in told
+    assert summary["settings"]["The numbers are about"] == "all rows (single-sample)"
+    page = Report(result, "Title").to_html()
+    assert "random sample of all" not in page
+    assert "if the propensities are right, the interval" in page
+    assert "unlabeled rows alone" not in page
+
+
 def test_sentences_never_round_up_to_certainty():
     result = simulated(shift=0.0)
     auc = result.metrics["roc_auc"]
@@ -113,6 +153,51 @@ def test_page_of_an_evaluation_without_intervals():
     page = Report(simulated(n_boot=0), "Title").to_html()
     assert ">nan" not in page
     assert "None" not in page
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"alpha": 0.1}, "alpha=0.1, beta=1.0, scheme='single-sample'"),
+        ({"alpha": (0.05, 0.2), "scheme": "case-control"}, "alpha=(0.05, 0.2)"),
+        ({"alpha": "draws"}, "alpha=draws, beta=1.0"),
+        ({"alpha": "draws", "beta": "beta_draws"}, "alpha=draws, beta=beta_draws"),
+        ({"alpha": "estimate"}, "alpha=estimate, beta=0.95"),
+        ({"alpha": 0.1, "sample_weight": "sample_weight"}, "sample_weight=sample_weight"),
+        ({"propensity": "propensity"}, "evaluate(s, scores, propensity=propensity, threshold"),
+    ],
+)
+def test_the_call_on_the_page_gives_the_same_numbers(given, shown):
+    rng = np.random.default_rng(0)
+    s = (np.arange(600) < 100).astype(int)
+    names = {
+        "recoup": recoup,
+        "s": s,
+        "scores": rng.normal(s),
+        "draws": rng.uniform(0.05, 0.2, 50),
+        "beta_draws": rng.uniform(0.9, 1.0, 50),
+        "estimate": SimpleNamespace(alpha=0.1, beta=0.95, interval=(0.05, 0.3)),
+        "sample_weight": rng.uniform(0.5, 2.0, 600),
+        "propensity": rng.uniform(0.3, 0.9, 600),
+    }
+    arguments = {
+        key: names.get(value, value) if isinstance(value, str) else value
+        for key, value in given.items()
+    }
+    result = recoup.evaluate(s, names["scores"], threshold=0.5, n_boot=50, **arguments)
+    page = html.unescape(Report(result, "Title").to_html())
+    call = re.search("<pre><code>(.*?)</code></pre>", page).group(1)
+    assert shown in call
+    assert eval(call, names).to_dict() == result.to_dict()
+    used = ["s", "scores", *(value for value in given.values() if value in list(names))]
+    assert f"Here {', '.join(used[:-1])} and {used[-1]} must be the same" in page
+    assert "the default, random_state=0, unless another was given" in page
+
+
+def test_a_command_needs_no_more_words(evaluation):
+    page = Report(evaluation, "Title", command="recoup demo").to_html()
+    assert "<pre><code>recoup demo</code></pre>" in page
+    assert "random_state" not in page
 
 
 def test_hostile_names_are_escaped(evaluation):

@@ -11,7 +11,7 @@ from recoup._checks import FloatArray, brief, check_alpha_beta
 from recoup.exceptions import InvalidInputError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prior:
     """Alpha and beta with their uncertainty, in the one form that evaluation uses."""
 
@@ -24,8 +24,8 @@ class Prior:
     @classmethod
     def of(cls, alpha: Any, beta: Any, caller: str) -> Prior:
         """Read alpha as a number, an interval (two numbers), draws, or a prior estimate."""
-        if hasattr(alpha, "alpha") and hasattr(alpha, "beta"):
-            return cls._from_estimate(alpha, caller)
+        if hasattr(alpha, "alpha") and not hasattr(alpha, "columns"):
+            return cls._from_estimate(alpha, beta, caller)
         if alpha is None or isinstance(alpha, str):
             raise InvalidInputError(
                 f"{caller} needs alpha, the share of positives among the unlabeled rows, as a "
@@ -53,21 +53,37 @@ class Prior:
         )
 
     @classmethod
-    def _from_estimate(cls, estimate: Any, caller: str) -> Prior:
-        center, beta = float(estimate.alpha), float(estimate.beta)
-        check_alpha_beta(center, beta, caller)
+    def _from_estimate(cls, estimate: Any, given_beta: Any, caller: str) -> Prior:
+        beta = getattr(estimate, "beta", given_beta)
+        if np.ndim(given_beta) or given_beta not in (1.0, beta):
+            raise InvalidInputError(
+                f"{caller} got an estimate with beta={brief(beta)} and beta={brief(given_beta)} "
+                f"beside it. Leave beta out, or pass the estimate's alpha as a number."
+            )
+        check_alpha_beta(estimate.alpha, beta, caller)
+        center, beta = float(estimate.alpha), float(beta)
         draws = getattr(estimate, "draws", None)
         if draws is not None and len(draws):
             pairs = np.asarray(draws, float).reshape(len(draws), -1)
             betas = pairs[:, 1] if pairs.shape[1] > 1 else None
+            check_alpha_beta(pairs[:, 0], beta if betas is None else betas, caller)
             return cls(center, beta, alpha_draws=pairs[:, 0], beta_draws=betas)
         interval = getattr(estimate, "interval", None)
-        return cls(center, beta, interval=tuple(interval) if interval is not None else None)
+        if interval is None:
+            return cls(center, beta)
+        check_alpha_beta(interval, beta, caller)
+        low, high = sorted(float(end) for end in interval)
+        return cls(center, beta, interval=(low, high))
 
     @property
-    def certain(self) -> bool:
-        """Whether alpha is one known number."""
-        return self.interval is None and self.alpha_draws is None
+    def range(self) -> tuple[float, float]:
+        """Where alpha may lie: the interval, the middle 95% of the draws, or one point."""
+        if self.interval is not None:
+            return self.interval
+        if self.alpha_draws is not None:
+            low, high = np.quantile(self.alpha_draws, [0.025, 0.975])
+            return float(low), float(high)
+        return self.alpha, self.alpha
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Draw pairs of alpha and beta."""
@@ -82,6 +98,6 @@ class Prior:
         if self.interval is not None:
             return f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
         if self.alpha_draws is not None:
-            low, high = np.quantile(self.alpha_draws, [0.025, 0.975])
+            low, high = self.range
             return f"{self.alpha:.4g} [{low:.4g}, {high:.4g}]"
         return f"{self.alpha:.4g}"

@@ -63,7 +63,7 @@ class WinRange:
     alpha_high: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """Several models on the same positive-unlabeled rows. Made by :func:`recoup.compare`."""
 
@@ -83,12 +83,13 @@ class Comparison:
     @property
     def ranking(self) -> list[str]:
         """Models from best to worst by the chosen metric."""
-        better = metric_spec(self.metric, "Comparison").higher_is_better
-        return sorted(
-            self.evaluations,
-            key=lambda name: self.evaluations[name][self.metric].recovered,
-            reverse=better,
-        )
+        sign = -1 if metric_spec(self.metric, "Comparison").higher_is_better else 1
+
+        def order(name: str) -> tuple[bool, float]:
+            value = self.evaluations[name][self.metric].recovered
+            return bool(np.isnan(value)), sign * value
+
+        return sorted(self.evaluations, key=order)
 
     def difference(self, first: str, second: str, metric: str | None = None) -> Difference:
         """Look up the difference between two models."""
@@ -159,6 +160,7 @@ class Comparison:
             values=values,
             alpha=first.alpha,
             alpha_upper=min(one.feasibility.alpha_upper for one in self.evaluations.values()),
+            alpha_interval=first.prior.interval,
             name=metric_spec(self.metric, "plot").label,
         )
         return display.plot(ax=ax)
@@ -208,7 +210,7 @@ def compare(
     ...     s, {"good": good, "noisy": good + rng.normal(size=4000)}, alpha=0.2, threshold=1.0
     ... )
     >>> comparison.difference("good", "noisy")
-    Difference(roc_auc: good - noisy = +0.0798 [+0.0604, +0.0991], p=...)
+    Difference(roc_auc: good - noisy = +0.07976 [+0.06041, +0.09911], p=...)
     """
     if len(scores) < 2:
         raise InvalidInputError(
@@ -216,7 +218,10 @@ def compare(
             f"Pass scores={{'a': scores_a, 'b': scores_b}}, or use evaluate for one."
         )
     metric_spec(metric, "compare")
-    masks = label_masks(s, "compare")[:2]
+    labeled, unlabeled, negative = label_masks(s, "compare")
+    if negative is not None and scheme == "single-sample":
+        unlabeled = unlabeled | negative
+    masks = (labeled, unlabeled)
     columns: dict[str, FloatArray] = {}
     for name, values in scores.items():
         columns[name] = as_numbers(values, f"scores of {name!r}", "compare")
@@ -243,9 +248,10 @@ def compare(
     }
     shared = set.intersection(*(set(one) for one in evaluations.values()))
     if metric not in shared:
-        raise InvalidInputError(
-            f"compare cannot rank by {metric!r}: it needs scores in [0, 1] from every model."
-        )
+        reason = "it is f1 without its parameter b"
+        if metric_spec(metric, "compare").kind == "proper":
+            reason = "it needs scores in [0, 1] from every model"
+        raise InvalidInputError(f"compare cannot rank by {metric!r}: {reason}.")
     keys = [key for key in next(iter(evaluations.values())) if key in shared]
     places = {
         name: [_bins_of(columns[name][mask], one) for mask in masks]
@@ -367,21 +373,24 @@ def _interval_of_gap(
     from scipy.special import stdtr
 
     freedom = max(size - 1, 1.0)
+    if np.isnan(shift).any():
+        return np.nan, np.nan, np.nan
+    certain = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
+    ratio = np.divide(shift, error, out=certain, where=error > 0)
     if len(alphas) == 1 or worst_case:
         half = intervals.t_quantile(confidence, size) * error
-        ratio = np.divide(np.abs(shift), error, out=np.zeros_like(error), where=error > 0)
-        p_value = float(np.max(2 * stdtr(freedom, -ratio)))
+        p_value = float(np.max(2 * stdtr(freedom, -np.abs(ratio))))
         return float(np.min(shift - half)), float(np.max(shift + half)), p_value
     drawn = rng.integers(len(alphas), size=N_DRAWS)
     noisy = shift[drawn] + rng.standard_t(freedom, size=N_DRAWS) * error[drawn]
     low, high = np.quantile(noisy, tails(confidence))
-    below = float(np.mean(stdtr(freedom, -shift / error)))
+    below = float(np.mean(stdtr(freedom, -ratio)))
     return float(low), float(high), 2 * min(below, 1 - below)
 
 
 def _holm(items: list[Difference]) -> list[Difference]:
     """Add Holm's step-down adjusted p-values."""
-    order = np.argsort([item.p_value for item in items])
+    order = np.argsort([item.p_value for item in items])  # undefined ones come last
     adjusted, running = dict[int, float](), 0.0
     for rank, index in enumerate(order):
         running = max(running, min(1.0, items[index].p_value * (len(items) - rank)))

@@ -353,6 +353,8 @@ def test_scikit_learn_checks(estimator, check):
         ({"alpha": 0.5, "metric": "roc_auc"}, "one threshold.*'roc_auc'"),
         ({"alpha": 0.5, "metric": "aul"}, "one threshold.*'aul'"),
         ({"alpha": 0.5, "metric_params": {"b": 2.0}}, "'f1' with the settings.*'b'"),
+        ({"alpha": (0.1, 0.3)}, r"TunedThreshold\.fit needs alpha to be one number"),
+        ({"alpha": np.linspace(0.1, 0.2, 9)}, r"Intervals and draws are for recoup\.evaluate"),
         ({"alpha": 0.5, "scheme": "both"}, "scheme"),
         ({"alpha": 0.5, "cv": 1}, "n_splits"),
         ({"alpha": 0.5, "cv": 400}, "labeled rows in each of the 400 folds"),

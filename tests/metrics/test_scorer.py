@@ -165,6 +165,48 @@ def test_known_negatives_count(cancer, model):
     assert value != make_scorer("accuracy", alpha=0.3)(model, cancer.X[s >= 0], s[s >= 0])
 
 
+@pytest.fixture(scope="module")
+def three_classes(cancer):
+    s = cancer.s.copy()
+    s[np.flatnonzero(cancer.y == 0)[:50]] = -1
+    return s
+
+
+@pytest.mark.parametrize("kind", [GaussianNB, LogisticRegression, RidgeClassifier])
+@pytest.mark.parametrize("name", ["roc_auc", "aul", "brier"])
+def test_rankings_of_three_classes_are_judged_by_class_one(kind, name, cancer, three_classes):
+    model = kind().fit(cancer.X, three_classes)
+    if name == "brier" and kind is RidgeClassifier:
+        pytest.skip("It has no probabilities.")
+    answer = "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+    if name == "brier":
+        answer = "predict_proba"
+    scores = getattr(model, answer)(cancer.X)
+    assert scores.shape[1] == 3
+    expected = getattr(metrics, name)(three_classes, scores[:, 2], alpha=0.3)
+    scorer = make_scorer(name, alpha=0.3)
+    value = scorer(model, cancer.X, three_classes)
+    assert abs(value) == expected
+    assert pickle.loads(pickle.dumps(scorer))(model, cancer.X, three_classes) == value
+    search = clone(GridSearchCV(kind(), {}, scoring=scorer))
+    assert search.scoring(model, cancer.X, three_classes) == value
+
+
+def test_predicted_known_negatives_are_not_positive(cancer, three_classes):
+    model = GaussianNB().fit(cancer.X, three_classes)
+    y_pred = model.predict(cancer.X)
+    assert set(y_pred) == {-1, 0, 1}
+    value = make_scorer("f1", alpha=0.3)(model, cancer.X, three_classes)
+    assert value == metrics.f1(three_classes, (y_pred == 1).astype(int), alpha=0.3)
+
+
+@pytest.mark.parametrize("name", ["f1", "roc_auc"])
+def test_cross_validation_with_known_negatives_misses_no_score(name, cancer, three_classes):
+    scorer = make_scorer(name, alpha=0.3)
+    values = cross_val_score(LogisticRegression(), cancer.X, three_classes, scoring=scorer, cv=3)
+    assert np.isfinite(values).all()
+
+
 def test_several_scorers_at_once(cancer):
     scoring = {"auc": make_scorer("roc_auc", alpha=cancer.alpha), "aul": make_scorer("aul")}
     together = cross_validate(GaussianNB(), cancer.X, cancer.s, scoring=scoring, cv=FOLDS)
@@ -213,6 +255,9 @@ def test_aul_needs_no_prior_unless_labels_are_noisy(cancer, model):
         ({"name": "f1", "alpha": 20}, r"alpha in \[0, 1\]"),
         ({"name": "f1", "alpha": 0.5, "beta": 0.4}, "alpha < beta"),
         ({"name": "f1", "alpha": "high"}, "numbers"),
+        ({"name": "f1", "alpha": (0.1, 0.3)}, r"alpha to be one number.*recoup\.evaluate"),
+        ({"name": "f1", "alpha": np.linspace(0.1, 0.2, 9)}, "alpha to be one number"),
+        ({"name": "aul", "beta": (0.8, 0.9)}, "beta to be one number"),
         ({"name": "f1", "alpha": 0.2, "scheme": "two-sample"}, "scheme"),
         ({"name": "f1", "alpha": 0.2, "b": 2.0}, "'f1' with the settings.*'b'"),
         ({"name": "pr_auc", "alpha": 0.2, "steps": 2}, "'pr_auc' with the settings.*'steps'"),

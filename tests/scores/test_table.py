@@ -75,11 +75,39 @@ def test_thinning_a_thin_table_and_adding_thin_tables():
     twice = full.thin(1000).thin(100)
     assert twice.n_rows == 5000
     assert abs(auc_pu(twice) - auc_pu(full)) <= twice.max_auc_error
-    total = full.thin(100) + full.thin(150)
-    assert total.n_rows == 10_000
-    assert total.thinned
-    assert abs(auc_pu(total) - auc_pu(full)) < 0.01
-    assert ((total.centers >= total.scores) & (total.centers <= 1)).all()
+    same = full.thin(100) + full.thin(100)
+    assert same.n_rows == 10_000
+    assert same.thinned
+    assert auc_pu(same) == pytest.approx(auc_pu(full.thin(100)))
+    with pytest.raises(InvalidInputError, match="Add first, then thin"):
+        full.thin(100) + full.thin(150)
+
+
+def test_the_unit_of_weights_changes_nothing():
+    rng = np.random.default_rng(0)
+    s = (rng.random(40_000) < 0.3).astype(int)
+    scores = rng.normal(size=40_000) + s
+    by_unit = [
+        ScoreTable.from_arrays(s, scores, sample_weight=np.full(40_000, unit)).thin(2000)
+        for unit in (1.0, 1e-6, 1e6)
+    ]
+    for table in by_unit:
+        assert 500 < len(table.scores) <= 2003
+        np.testing.assert_array_equal(table.scores, by_unit[0].scores)
+        np.testing.assert_allclose(table.effective_sizes, by_unit[0].effective_sizes)
+
+
+def test_rows_of_weight_zero_say_nothing():
+    table = ScoreTable.from_arrays([1, 0, 0], [0.9, 0.1, 5.0], sample_weight=[1, 1, 0])
+    assert table.score_range == (0.1, 0.9)
+
+
+def test_known_negatives_join_the_unlabeled_rows_of_a_single_sample():
+    table = ScoreTable.from_arrays([1, 0, -1, -1], [0.9, 0.5, 0.5, 0.1])
+    one = table.with_negatives_folded_in("single-sample")
+    assert (one.n_unlabeled, one.n_known, one.n_negative) == (3, 2, 0)
+    two = table.with_negatives_folded_in("case-control")
+    assert (two.n_unlabeled, two.n_known, len(two.scores)) == (1, 0, 2)
 
 
 def test_weights():

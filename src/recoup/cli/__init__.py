@@ -51,8 +51,9 @@ class _Commands(TyperGroup):
             if not hasattr(error, "format_message"):
                 raise
             message = error.format_message().rstrip(".")
+            stop = "" if message.endswith("?") else "."
             # A group without a command has shown its help by now, and has nothing to add.
-            code = fail(f"{message}. See recoup --help.") if message else 2
+            code = fail(f"{message}{stop} See recoup --help.") if message else 2
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
         return code

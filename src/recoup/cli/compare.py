@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,7 +124,7 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     console.print(table)
     pairs = [pair for pair in comparison.differences if pair.metric == metric]
     for pair in pairs:
-        console.print(plain(_about_pair(pair, len(pairs))))
+        console.print(plain(_about_pair(pair, len(pairs), comparison)))
     if not pairs:
         console.print(plain(f"Differences in {name} have no interval; compare by another metric."))
     wins = [win for win in comparison.wins if win.metric == metric]
@@ -137,13 +138,15 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     print_notes(console, comparison.notes)
 
 
-def _about_pair(pair: Difference, n_pairs: int) -> str:
+def _about_pair(pair: Difference, n_pairs: int, comparison: Comparison) -> str:
     """Say whether two models differ, and which one is better."""
     from recoup.metrics._spec import metric_spec
 
+    if math.isnan(pair.difference) or math.isnan(pair.p_value):
+        return _about_undefined(pair, comparison)
     p_value = pair.p_value if n_pairs == 1 else pair.p_adjusted
     adjusted = "" if n_pairs == 1 else f" after correction for {n_pairs} comparisons"
-    if p_value > SIGNIFICANT or p_value != p_value:
+    if p_value > SIGNIFICANT:
         verdict = f"{pair.first} and {pair.second} are not shown to differ"
     elif (pair.difference > 0) == metric_spec(pair.metric, "compare").higher_is_better:
         verdict = f"{pair.first} is better than {pair.second}"
@@ -152,4 +155,18 @@ def _about_pair(pair: Difference, n_pairs: int) -> str:
     return (
         f"{verdict}: {pair.first} minus {pair.second} is {pair.difference:+.3f} "
         f"({pair.lower:+.3f} to {pair.upper:+.3f}), p = {p_value:.2g}{adjusted}."
+    )
+
+
+def _about_undefined(pair: Difference, comparison: Comparison) -> str:
+    """Say why two models cannot be held against each other."""
+    values = {
+        model: comparison.evaluations[model][pair.metric] for model in (pair.first, pair.second)
+    }
+    without = [model for model, item in values.items() if math.isnan(item.recovered)]
+    if not without:
+        return f"Whether {pair.first} and {pair.second} differ is undefined here."
+    return (
+        f"{values[pair.first].label} is undefined for {' and '.join(without)}: {pair.first} and "
+        f"{pair.second} cannot be compared by it."
     )

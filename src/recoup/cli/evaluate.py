@@ -75,13 +75,17 @@ def evaluate(
     from recoup.scores import ScoreTable
 
     with progress(f"Evaluating {score}"):
-        table = ScoreTable.from_file(file, label=label, score=score, sample_weight=weight)
+        chosen = as_threshold(threshold)
+        keep = [chosen] if isinstance(chosen, float) else []
+        table = ScoreTable.from_file(
+            file, label=label, score=score, sample_weight=weight, keep=keep
+        )
         evaluation = run(
             table,
             alpha=given,
             beta=beta,
             scheme=scheme,  # type: ignore[arg-type]
-            threshold=as_threshold(threshold),
+            threshold=chosen,
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import Scheme, check_scheme
+from recoup._checks import Scheme, brief, check_scheme
 from recoup._prior import Prior
-from recoup.evaluation.measure import Band, measure, naive_counts
+from recoup.evaluation.measure import Band, Given, as_precise_as, measure
 from recoup.evaluation.results import (
     Baseline,
     Estimate,
@@ -25,7 +26,12 @@ from recoup.metrics._resample import bootstrap, bootstrap_weighted_rows
 from recoup.metrics._spec import metric_spec
 from recoup.metrics.bounds import bounds_at
 from recoup.metrics.curves import RocCurve, metric_along, recovered_roc
-from recoup.metrics.rates import Mixture, propensity_rows, propensity_table
+from recoup.metrics.rates import (
+    Mixture,
+    check_propensity_alone,
+    propensity_rows,
+    propensity_table,
+)
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 __all__ = [
@@ -40,7 +46,7 @@ __all__ = [
 ]
 
 # Below these sizes the intervals' coverage was not shown to hold (make study).
-FEW_LABELED, FEW_UNLABELED = 30, 100
+FEW_LABELED, FEW_UNLABELED = 50, 500
 MANY_ROWS = 1_000_000
 
 
@@ -106,58 +112,56 @@ def evaluate(
     Estimate(roc_auc: pu 0.8405, recovered 0.9256 [0.9071, 0.9429])
     """
     check_scheme(scheme, "evaluate")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise InvalidInputError(
-            f"evaluate needs confidence between 0 and 1. Got {confidence:g}. Pass 0.95 for 95%."
+            f"evaluate needs confidence between 0 and 1. Got {brief(confidence)}. "
+            f"Pass 0.95 for 95%."
         )
-    if n_boot < 0:
-        raise InvalidInputError(f"evaluate needs n_boot >= 0. Got {n_boot}.")
+    if not isinstance(n_boot, Integral) or n_boot < 0:
+        raise InvalidInputError(
+            f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
+        )
     rng = np.random.default_rng(random_state)
-    exact, exact_naive, prior, scheme = _read_input(
-        s, scores, alpha, beta, scheme, threshold, sample_weight, propensity
-    )
-    keep = _kept_thresholds(threshold)
-    table, naive_table = exact.thin(DEFAULT_BINS, keep), exact_naive.thin(DEFAULT_BINS, keep)
-    mixture = Mixture.of(table, prior.alpha, prior.beta, scheme)
+    threshold = _read_threshold(threshold, scores)
+    keep = (0.5, threshold) if isinstance(threshold, float) else (0.5,)
+    given = _read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity)
+    prior = given.prior
+    table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
+    mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
     notes: list[str] = []
     cut = _choose_threshold(threshold, table, roc, notes)
     replicates = None
     if n_boot and propensity is None:
-        replicates = bootstrap(table, n_boot, rng)
+        replicates = bootstrap(table, int(n_boot), rng)
     elif n_boot:
         rows = propensity_rows(cast("ArrayLike", s), scores, propensity, sample_weight)
-        replicates = bootstrap_weighted_rows(table, *rows, n_boot, rng, (cut,))
+        replicates = bootstrap_weighted_rows(table, *rows, int(n_boot), rng, (cut,))
 
-    naive_mixture = Mixture.of(naive_table, 0.0, 1.0, "single-sample")
-    naive_roc = recovered_roc(naive_table, naive_mixture)
-    observed = measure(naive_table, naive_mixture, naive_roc, cut)
+    naive_mixture = Mixture.of(naive, 0.0, 1.0, "single-sample")
+    observed = measure(naive, naive_mixture, recovered_roc(naive, naive_mixture), cut)
     recovered = measure(table, mixture, roc, cut)
     limits: Limits = {}
     bands: dict[str, Band] = {}
     if propensity is None or n_boot:
         limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
-    extremes = (
-        bounds_at(table, cut, prior.interval or prior.alpha, confidence=confidence, scheme=scheme)
-        if prior.beta == 1 and propensity is None
-        else {}
-    )
-    metrics = {}
-    for key, (raw, value) in recovered.items():
-        spec = metric_spec(key, "evaluate")
-        low, high = limits.get(key, (np.nan, np.nan))
-        metrics[key] = Estimate(
+    extremes: dict[str, tuple[float, float]] = {}
+    if prior.beta == 1 and propensity is None:
+        counts = given.counts.thin(DEFAULT_BINS, keep)
+        known = prior.alpha if prior.range[0] == prior.range[1] else prior.range
+        extremes = bounds_at(counts, cut, known, confidence=confidence, scheme=scheme)
+    metrics = {
+        key: Estimate.make(
             key,
-            spec.label,
             observed[key][1],
-            value,
             raw,
-            min(spec.clip(low), value) if low == low else np.nan,
-            max(spec.clip(high), value) if high == high else np.nan,
-            *extremes.get(key, (np.nan, np.nan)),
+            limits.get(key, (np.nan, np.nan)),
+            value,
+            extremes.get(key, (np.nan, np.nan)),
         )
-
-    feasibility = feasibility_of(table, mixture, confidence)
+        for key, (raw, value) in recovered.items()
+    }
+    feasibility = feasibility_of(given, confidence)
     notes += _notes(table, metrics, limits, feasibility, prior)
     return Evaluation(
         metrics=metrics,
@@ -166,10 +170,10 @@ def evaluate(
         pi=float(mixture.pi),
         scheme=scheme,
         threshold=cut,
-        confidence=confidence,
-        n_labeled=naive_table.n_labeled,
-        n_unlabeled=naive_table.n_unlabeled - table.n_negative,
-        n_negative=table.n_negative,
+        confidence=float(confidence),
+        n_labeled=given.counts.n_labeled,
+        n_unlabeled=given.counts.n_unlabeled,
+        n_negative=given.counts.n_negative,
         feasibility=feasibility,
         notes=tuple(notes),
         roc=roc,
@@ -177,14 +181,25 @@ def evaluate(
         pr_band=bands.get("pr"),
         lift_band=bands.get("lift"),
         prior=prior,
+        given=given,
         table=table,
-        exact=exact,
-        exact_naive=exact_naive,
         mixture=mixture,
-        n_boot=n_boot,
-        replicates=replicates if propensity is not None else None,
+        n_boot=int(n_boot),
         seed=int(rng.integers(2**32)),
+        replicates=replicates if propensity is not None else None,
     )
+
+
+def _read_threshold(threshold: Any, scores: Any) -> float | str | None:
+    """Check a threshold; with scores in single precision it is rounded as they are."""
+    if threshold is None or isinstance(threshold, str):
+        return threshold
+    if not isinstance(threshold, Real) or not np.isfinite(float(threshold)):
+        raise InvalidInputError(
+            f"evaluate needs a finite threshold, or the name of a metric to maximise. "
+            f"Got {brief(threshold)}."
+        )
+    return as_precise_as(scores, float(threshold))
 
 
 def _read_input(
@@ -193,63 +208,45 @@ def _read_input(
     alpha: Any,
     beta: Any,
     scheme: Scheme,
-    threshold: float | str | None,
+    keep: tuple[float, ...],
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
-) -> tuple[ScoreTable, ScoreTable, Prior, Scheme]:
-    """Count the rows, for recovery and as taken at face value, and read what is known of alpha."""
+) -> Given:
+    """Count the rows and read what is known of alpha."""
     if isinstance(s, ScoreTable):
         if any(extra is not None for extra in (scores, sample_weight, propensity)):
             raise InvalidInputError(
                 "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
                 "in it already. Drop the other arguments."
             )
-        return s, naive_counts(s), Prior.of(alpha, beta, "evaluate"), scheme
+        return Given.of(s, Prior.of(alpha, beta, "evaluate"), scheme)
     if scores is None:
         raise InvalidInputError(
             "evaluate needs scores beside the labels. Got only one of them. "
             "Call evaluate(s, scores, alpha=...)."
         )
+    single = np.asarray(scores).dtype == np.float32
     if propensity is not None:
-        if alpha is not None:
-            raise InvalidInputError(
-                "evaluate takes alpha or propensity, not both: propensities already say how many "
-                "positives are hidden. Drop one."
-            )
-        table, share = propensity_table(s, scores, propensity, sample_weight, "evaluate")
-        naive = ScoreTable.from_arrays(s, scores, sample_weight=sample_weight)
-        return table, naive, Prior(share, 1.0), "case-control"
+        check_propensity_alone(alpha, beta, scheme, "evaluate")
+        table, pi = propensity_table(s, scores, propensity, sample_weight, "evaluate")
+        counts = ScoreTable._count(s, scores, sample_weight, None, (), "evaluate")
+        hidden = max(pi * counts.n_rows - counts.n_labeled, 0.0) / counts.n_unlabeled
+        return Given(counts, table, counts, Prior(hidden, 1.0), scheme, True, single)
     prior = Prior.of(alpha, beta, "evaluate")
-    table = ScoreTable.from_arrays(
-        s,
-        scores,
-        sample_weight=sample_weight,
-        # Beyond this the full table would cost more memory than the rows themselves.
-        bins=DEFAULT_BINS if np.size(scores) > MANY_ROWS else None,
-        keep=_kept_thresholds(threshold),
-    )
-    return table, naive_counts(table), prior, scheme
-
-
-def _kept_thresholds(threshold: float | str | None) -> tuple[float, ...]:
-    """Thresholds at which thinned tables stay exact."""
-    return (0.5, float(threshold)) if isinstance(threshold, int | float) else (0.5,)
+    # Beyond this the full table would cost more memory than the rows themselves.
+    bins = DEFAULT_BINS if np.size(scores) > MANY_ROWS else None
+    counts = ScoreTable._count(s, scores, sample_weight, bins, keep, "evaluate")
+    return Given.of(counts, prior, scheme, single)
 
 
 def _choose_threshold(
     threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[str]
 ) -> float:
-    if isinstance(threshold, str):
-        name = threshold
-    elif threshold is not None:
-        if not np.isfinite(threshold):
-            raise InvalidInputError(f"evaluate needs a finite threshold. Got {threshold}.")
-        return float(threshold)
-    else:
-        low, high = table.score_range
-        if low >= 0 and high <= 1:
-            return 0.5
-        name = "youden"
+    if isinstance(threshold, float):
+        return threshold
+    if threshold is None and table.holds_probabilities:
+        return 0.5
+    name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
     notes.append(
         f"The threshold {cut:.4g} was chosen on these rows to maximise "
@@ -258,7 +255,7 @@ def _choose_threshold(
     return float(min(cut, np.nextafter(table.scores[-1], np.inf)))
 
 
-def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Feasibility:
+def feasibility_of(given: Given, confidence: float) -> Feasibility:
     """Largest alpha and smallest beta that the two observed curves allow.
 
     Every set of scores must hold at least alpha/beta times its labeled share among the unlabeled
@@ -266,6 +263,8 @@ def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Fe
     and tails of the ranking are such sets; Dvoretzky-Kiefer-Wolfowitz bands on both curves make
     the comparison safe against small counts.
     """
+    table = given.exact if given.by_propensity else given.counts
+    alpha, beta = given.prior.alpha, given.prior.beta
     spread = np.log(4 / (1 - confidence)) / 2
     slack_l, slack_u = (np.sqrt(spread / size) for size in table.effective_sizes)
     labeled, unlabeled = table.heads("labeled"), table.heads("unlabeled")
@@ -280,10 +279,15 @@ def feasibility_of(table: ScoreTable, mixture: Mixture, confidence: float) -> Fe
                 ratio = min(ratio, float(np.min(top[usable] / bottom[usable])))
         return ratio
 
-    alpha_upper = mixture.beta * smallest(0, slack_l, slack_u)
-    beta_lower = 1 - (1 - mixture.alpha) * smallest(1, slack_u, slack_l)
-    exceeded = bool(mixture.alpha > alpha_upper or mixture.beta < beta_lower)
-    return Feasibility(float(alpha_upper), float(beta_lower), exceeded, confidence)
+    alpha_upper = beta * smallest(0, slack_l, slack_u)
+    beta_lower = 1 - (1 - alpha) * smallest(1, slack_u, slack_l)
+    if given.by_propensity:
+        # Every row was counted as unlabeled there, so the limit is one for pi.
+        rows = given.counts
+        alpha_upper = max(alpha_upper * rows.n_rows - rows.n_labeled, 0.0) / rows.n_unlabeled
+        beta_lower = 0.0
+    exceeded = bool(alpha > alpha_upper or beta < beta_lower)
+    return Feasibility(float(alpha_upper), float(beta_lower), exceeded, float(confidence))
 
 
 def _notes(
@@ -306,7 +310,7 @@ def _notes(
     for item in metrics.values():
         spec = metric_spec(item.key, "evaluate")
         low, high = limits.get(item.key, (np.nan, np.nan))
-        if low > spec.high + 1e-9 or high < spec.low - 1e-9:
+        if low > spec.high + 0.01 or high < spec.low - 0.01:
             impossible.append(f"{item.key} {item.raw:.4g}")
         elif abs(item.raw - spec.clip(item.raw)) > 1e-9:
             unlikely.append(f"{item.key} {item.raw:.4g}")

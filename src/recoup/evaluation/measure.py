@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from recoup._checks import FloatArray
+from recoup._checks import FloatArray, Scheme
+from recoup._prior import Prior
 from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.area import (
     PROPER_LOSSES,
@@ -27,24 +29,54 @@ from recoup.scores.table import ScoreTable
 PARTIAL_MAX_FPR = 0.1
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
+class Given:
+    """What evaluate was given, in the forms it needs.
+
+    ``counts`` holds the rows as they came, ``exact`` the table that is unmixed, ``naive`` the one
+    that takes every row not labeled positive as negative.
+    """
+
+    counts: ScoreTable
+    exact: ScoreTable
+    naive: ScoreTable
+    prior: Prior
+    scheme: Scheme
+    by_propensity: bool = False
+    single_precision: bool = False
+
+    @classmethod
+    def of(
+        cls, counts: ScoreTable, prior: Prior, scheme: Scheme, single_precision: bool = False
+    ) -> Given:
+        """Fold known negatives in."""
+        naive = counts.with_negatives_folded_in("single-sample")
+        exact = counts.with_negatives_folded_in(scheme)
+        return cls(counts, exact, naive, prior, scheme, single_precision=single_precision)
+
+    def mixture(self, table: ScoreTable, alpha: float) -> Mixture:
+        """Shares of positives for a share among the unlabeled rows."""
+        if not self.by_propensity:
+            return Mixture.of(table, alpha, self.prior.beta, self.scheme)
+        # Labeled rows stand for all positives there, and every row is one of the population.
+        rows = self.counts
+        pi = (rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows
+        return Mixture.of(table, pi, 1.0, "case-control")
+
+
+def as_precise_as(scores: Any, threshold: float) -> float:
+    """Round a threshold as single-precision scores are, so that equal numbers stay equal."""
+    single = scores is True or getattr(scores, "dtype", None) == np.float32
+    return float(np.float32(threshold)) if single else threshold
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Band:
     """Pointwise confidence band of a curve on a grid of its horizontal axis."""
 
     x: FloatArray
     lower: FloatArray
     upper: FloatArray
-
-
-def naive_counts(table: ScoreTable) -> ScoreTable:
-    """Take every row that is not labeled positive as unlabeled."""
-    if not table.n_negative:
-        return table
-    columns = [table.labeled, table.unlabeled + table.negative]
-    squares = [table.square_sums[0], table.square_sums[1] + table.square_sums[2]]
-    return ScoreTable._assemble(
-        table.scores, columns, table.centers, squares, thinned=table.thinned
-    )
 
 
 def observed_rates_at(table: ScoreTable, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,7 +104,10 @@ def measure(
     )
     for key, value in (
         ("pr_auc", float(area_under_pr(roc.tpr, roc.fpr, pi))),
-        ("partial_roc_auc", mcclish(area_left_of(roc.tpr, roc.fpr, PARTIAL_MAX_FPR), 0.1)),
+        (
+            "partial_roc_auc",
+            mcclish(area_left_of(roc.tpr, roc.fpr, PARTIAL_MAX_FPR), PARTIAL_MAX_FPR),
+        ),
         ("aul", aul_from_table(table, mixture)),
     ):
         found[key] = value, metric_spec(key, "evaluate").clip(value)
@@ -80,8 +115,7 @@ def measure(
         if key != "fbeta":
             raw = float(metric.from_rates(tpr, fpr, pi))
             found[key] = raw, metric.spec.clip(raw)
-    low, high = table.score_range
-    if low >= 0 and high <= 1:
+    if table.holds_probabilities:
         for key, losses in PROPER_LOSSES.items():
             raw = proper_score(table, mixture, losses(table.centers))
             found[key] = raw, metric_spec(key, "evaluate").clip(raw)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from recoup._checks import FloatArray, Scheme, brief, check_alpha_beta
 from recoup._prior import Prior
 from recoup._results import html_table, make_frame, to_plain
-from recoup.evaluation.measure import Band, measure, observed_rates_at
+from recoup.evaluation.measure import Band, Given, as_precise_as, measure, observed_rates_at
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._resample import Replicates, permuted_auc
@@ -52,7 +53,7 @@ class Estimate:
     lower, upper : float
         Confidence interval of the recovered value; NaN where none was asked for.
     bound_lower, bound_upper : float
-        What the ranks of the labeled rows allow, whichever unlabeled rows are positive
+        What the ranks of the labeled rows allow for these rows, up to a confidence band
         (Claesen et al. 2015); NaN for metrics without such bounds.
     """
 
@@ -65,6 +66,31 @@ class Estimate:
     upper: float = np.nan
     bound_lower: float = np.nan
     bound_upper: float = np.nan
+
+    @classmethod
+    def make(
+        cls,
+        key: str,
+        pu: float,
+        raw: float,
+        limits: tuple[float, float],
+        recovered: float | None = None,
+        bounds: tuple[float, float] = (np.nan, np.nan),
+    ) -> Estimate:
+        """Bring a raw value and its limits into the metric's range."""
+        spec = metric_spec(key, "Estimate")
+        value = spec.clip(raw) if recovered is None else recovered
+        low, high = (spec.clip(limit) for limit in limits)
+        return cls(
+            key,
+            spec.label,
+            float(pu),
+            float(value),
+            float(raw),
+            low if np.isnan(low) else min(low, value),
+            high if np.isnan(high) else max(high, value),
+            *bounds,
+        )
 
     def __repr__(self) -> str:
         """Show the value with its interval."""
@@ -106,7 +132,7 @@ class Baseline:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Sensitivity:
     """Recovered metrics over a range of alpha."""
 
@@ -179,7 +205,7 @@ class OperatingPoint:
         }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluation:
     """How good a classifier really is, recovered from positive-unlabeled scores.
 
@@ -203,13 +229,12 @@ class Evaluation:
     pr_band: Band | None
     lift_band: Band | None
     prior: Prior
-    table: ScoreTable = field(compare=False)
-    exact: ScoreTable = field(compare=False)
-    exact_naive: ScoreTable = field(compare=False)
+    given: Given
+    table: ScoreTable
     mixture: Mixture
     n_boot: int
     seed: int
-    replicates: Replicates | None = field(compare=False)
+    replicates: Replicates | None
 
     def __getitem__(self, key: str) -> Estimate:
         """Look a metric up by its key."""
@@ -251,7 +276,7 @@ class Evaluation:
     @cached_property
     def roc_pu(self) -> RocCurve:
         """ROC curve as observed, with every row that is not labeled taken as negative."""
-        naive = self.exact_naive.thin(DEFAULT_BINS)
+        naive = self.given.naive.thin(DEFAULT_BINS)
         return recovered_roc(naive, Mixture.of(naive, 0.0, 1.0, "single-sample"))
 
     @cached_property
@@ -268,8 +293,9 @@ class Evaluation:
     @cached_property
     def calibration(self) -> CalibrationCurve | None:
         """Recovered calibration in ten bins; None if scores are not probabilities."""
-        low, high = self.table.score_range
-        return calibration_of(self.table, self.mixture, 10) if low >= 0 and high <= 1 else None
+        if not self.table.holds_probabilities:
+            return None
+        return calibration_of(self.table, self.mixture, 10)
 
     def metric_curve(self, name: str, **params: float) -> MetricCurve:
         """Recovered metric at every threshold."""
@@ -288,22 +314,18 @@ class Evaluation:
         -------
         OperatingPoint
         """
-        if not np.isfinite(threshold):
-            raise InvalidInputError(
-                f"Evaluation.at needs a finite threshold. Got {brief(threshold)}."
-            )
-        return self._points(np.array([float(threshold)]))[0]
+        return self._points([threshold], "Evaluation.at")[0]
 
     def best(self, metric: str, **params: float) -> OperatingPoint:
         """Return the operating point where a recovered metric is best.
 
-        The threshold is chosen on these rows, so its metrics are slightly optimistic; check them
-        on other rows.
+        The threshold is chosen along the valid curve (:meth:`metric_curve`) of these rows, so its
+        metrics are slightly optimistic; check them on other rows.
         """
         threshold = self.metric_curve(metric, **params).best_threshold
         return self.at(min(threshold, float(np.nextafter(self.table.scores[-1], np.inf))))
 
-    def operating_points(self, thresholds: Sequence[float] | int = 20) -> pd.DataFrame:
+    def operating_points(self, thresholds: Any = 20) -> pd.DataFrame:
         """Precision, recall and queue size over thresholds, with intervals.
 
         Parameters
@@ -317,14 +339,16 @@ class Evaluation:
             One row per threshold: ``threshold``, ``queue`` (rows at or above it), and value,
             ``_lower`` and ``_upper`` of precision and recall.
         """
-        if isinstance(thresholds, int):
-            rows = np.cumsum(self.mixture.rows(self.exact)[::-1])
-            wanted = rows[-1] * np.arange(1, thresholds + 1) / thresholds
+        if isinstance(thresholds, Integral):
+            if thresholds < 1:
+                raise InvalidInputError(
+                    f"Evaluation.operating_points needs at least one threshold. Got {thresholds}."
+                )
+            rows = np.cumsum(self.mixture.rows(self.given.exact)[::-1])
+            wanted = rows[-1] * np.linspace(0.0, 1.0, int(thresholds) + 1)[1:]
             places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
-            cuts = self.exact.scores[::-1][places]
-        else:
-            cuts = np.asarray(thresholds, float)
-        points = self._points(cuts)
+            thresholds = self.given.exact.scores[::-1][places].tolist()
+        points = self._points(thresholds, "Evaluation.operating_points")
         columns: dict[str, Any] = {
             "threshold": [point.threshold for point in points],
             "queue": [point.queue for point in points],
@@ -355,22 +379,40 @@ class Evaluation:
         check_alpha_beta(values, self.beta, "Evaluation.sensitivity")
         measured = []
         for alpha in values:
-            mixture = Mixture.of(self.table, float(alpha), self.beta, self.scheme)
+            mixture = self.given.mixture(self.table, float(alpha))
             curve = recovered_roc(self.table, mixture)
             measured.append(measure(self.table, mixture, curve, self.threshold))
         columns = {key: np.array([found[key][1] for found in measured]) for key in measured[0]}
         return Sensitivity(values, columns, self.alpha, self.feasibility.alpha_upper)
 
-    def _points(self, thresholds: FloatArray) -> list[OperatingPoint]:
+    def _points(self, thresholds: Any, caller: str) -> list[OperatingPoint]:
+        try:
+            cuts = np.array(
+                [as_precise_as(self.given.single_precision, float(t)) for t in thresholds]
+            )
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{caller} needs thresholds that are numbers. Got {brief(thresholds)}."
+            ) from error
+        if not np.isfinite(cuts).all():
+            raise InvalidInputError(f"{caller} needs finite thresholds. Got {brief(thresholds)}.")
+        thresholds = cuts
         rng = np.random.default_rng(0)
         estimates = point_estimates(
-            self.exact, self.prior, self.mixture, thresholds, self.confidence, rng, self.replicates
+            self.given.exact,
+            self.prior,
+            self.mixture,
+            thresholds,
+            self.confidence,
+            rng,
+            self.replicates,
         )
-        naive_rates = observed_rates_at(self.exact_naive, thresholds)
-        share = self.exact_naive.n_labeled / self.exact_naive.n_rows
-        rows = self.mixture.rows(self.exact)
+        unsure = self.given.by_propensity and self.replicates is None
+        naive_rates = observed_rates_at(self.given.naive, thresholds)
+        share = self.given.naive.n_labeled / self.given.naive.n_rows
+        rows = self.mixture.rows(self.given.exact)
         above = np.append(np.cumsum(rows[::-1])[::-1], 0.0)
-        queue = above[np.searchsorted(self.exact.scores, thresholds, side="left")]
+        queue = above[np.searchsorted(self.given.exact.scores, thresholds, side="left")]
         naive = {
             key: np.asarray(POINT_METRICS[key].from_rates(*naive_rates, share), float)
             for key in estimates
@@ -381,13 +423,13 @@ class Evaluation:
                 float(queue[i] / rows.sum()),
                 float(queue[i]),
                 {
-                    key: Estimate(
+                    key: Estimate.make(
                         key,
-                        POINT_METRICS[key].spec.label,
-                        float(naive[key][i]),
-                        *(float(part[i]) for part in parts),
+                        naive[key][i],
+                        raw[i],
+                        (np.nan, np.nan) if unsure else (low[i], high[i]),
                     )
-                    for key, parts in estimates.items()
+                    for key, (raw, low, high) in estimates.items()
                 },
             )
             for i, threshold in enumerate(thresholds)

@@ -47,17 +47,10 @@ def uncertainty(
     """Intervals of all metrics and bands of all curves."""
     if replicates is not None and replicates.alpha is not None:
         return _joint_uncertainty(table, prior, mixture, threshold, confidence, replicates, rng)
-    if prior.interval is None:
-        mixtures = [mixture]
-    else:
-        # Nothing says where in the interval alpha lies, so the worst case counts.
-        alphas = np.linspace(*prior.interval, 3)
-        mixtures = [Mixture.of(table, float(a), prior.beta, mixture.scheme) for a in alphas]
+    points = point_estimates(table, prior, mixture, np.array([threshold]), confidence, rng)
     results = []
-    for one in mixtures:
-        points = point_estimates(table, prior, one, np.array([threshold]), confidence, rng)
-        limits = {key: (float(low[0]), float(high[0])) for key, (*_, low, high) in points.items()}
-        limits |= _area_limits(table, prior, one, confidence, rng)
+    for one in _mixtures(table, prior, mixture):
+        limits = _area_limits(table, prior, one, confidence, rng)
         bands: dict[str, Band] = {}
         if replicates is not None:
             drawn = one
@@ -71,7 +64,18 @@ def uncertainty(
                 curve_limits[key] = curve_limits[key][0], limits[key][1]
             limits |= curve_limits
         results.append((limits, bands))
-    return _envelope(results)
+    limits, bands = _envelope(results)
+    return limits | {
+        k: (float(low[0]), float(high[0])) for k, (_, low, high) in points.items()
+    }, bands
+
+
+def _mixtures(table: ScoreTable, prior: Prior, mixture: Mixture) -> list[Mixture]:
+    """One mixture, or those over an interval of alpha: nothing says where in it alpha lies."""
+    if prior.interval is None:
+        return [mixture]
+    alphas = np.linspace(*prior.interval, 3)
+    return [Mixture.of(table, float(alpha), prior.beta, mixture.scheme) for alpha in alphas]
 
 
 def _joint_uncertainty(
@@ -87,7 +91,7 @@ def _joint_uncertainty(
     points = point_estimates(
         table, prior, mixture, np.array([threshold]), confidence, rng, replicates
     )
-    limits = {key: (float(low[0]), float(high[0])) for key, (*_, low, high) in points.items()}
+    limits = {key: (float(low[0]), float(high[0])) for key, (_, low, high) in points.items()}
     draws = Mixture.of(table, replicates.alpha, 1.0, mixture.scheme)
     curve_limits, bands = _curve_limits(table, draws, confidence, replicates)
     limits |= curve_limits
@@ -98,8 +102,7 @@ def _joint_uncertainty(
         "aul": aul_of(direct, draws.pi),
         "average_precision": step_average_precision(tpr, fpr, draws.pi),
     }
-    low, high = table.score_range
-    if low >= 0 and high <= 1:
+    if table.holds_probabilities:
         centers = replicates.table.centers[::-1]
         for key, losses in PROPER_LOSSES.items():
             if_positive, if_negative = losses(centers)
@@ -143,8 +146,8 @@ def point_estimates(
     confidence: float,
     rng: np.random.Generator,
     replicates: Replicates | None = None,
-) -> dict[str, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-    """Every threshold metric as recovered, raw, lower and upper values over thresholds."""
+) -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
+    """Every threshold metric as raw, lower and upper values over thresholds, none clipped."""
     rates, sizes = observed_rates_at(table, thresholds), table.effective_sizes
     drawn: tuple[Any, Any, Any] | None = None
     if replicates is not None and replicates.alpha is not None:
@@ -159,24 +162,20 @@ def point_estimates(
         draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
         column = draws.by_row()
         drawn = (*column.true_rates(*observed), column.pi)
+    z = intervals.normal_quantile(confidence)
+    mixtures = _mixtures(table, prior, mixture)
     found = {}
     for key, metric in POINT_METRICS.items():
         if key == "fbeta":  # the same as f1 without its parameter
             continue
-        formula, spec = metric.from_rates, metric.spec
+        formula = metric.from_rates
         raw = np.asarray(formula(*mixture.true_rates(*rates), mixture.pi), float)
         if drawn is None:
-            z = intervals.normal_quantile(confidence)
-            low, high = intervals.mover(formula, *rates, sizes, mixture, z)
+            ends = [intervals.mover(formula, *rates, sizes, one, z) for one in mixtures]
+            low, high = np.min([e[0] for e in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         else:
             low, high = intervals.expanded_percentiles(formula(*drawn), confidence, sizes[0])
-        value = np.clip(raw, spec.low, spec.high)
-        found[key] = (
-            value,
-            raw,
-            np.minimum(np.clip(low, spec.low, spec.high), value),
-            np.maximum(np.clip(high, spec.low, spec.high), value),
-        )
+        found[key] = raw, low, high
     return found
 
 
@@ -202,24 +201,23 @@ def _area_limits(
         error = intervals.standard_error(table, influence)
         if prior.alpha_draws is None:
             return at(mixture) + quantile * error * np.array([-1.0, 1.0])
-        order = np.argsort(draws.alpha)[:: N_DRAWS // 40]
-        betas = np.broadcast_to(draws.beta, N_DRAWS)[order]
-        alphas, first = np.unique(draws.alpha[order], return_index=True)
-        curve = [
-            at(Mixture.of(table, float(a), float(b), mixture.scheme))
-            for a, b in zip(alphas, betas[first], strict=True)
-        ]
-        shifted = np.interp(draws.alpha, alphas, curve) + noise * error
+        alphas, betas = prior.sample(40, rng)
+        centers = np.array(
+            [
+                at(Mixture.of(table, float(a), float(b), mixture.scheme))
+                for a, b in np.broadcast(alphas, betas)
+            ]
+        )
+        shifted = rng.choice(centers, size=N_DRAWS) + noise * error
         result: FloatArray = np.quantile(shifted, levels)
         return result
 
-    value = auc_pu(table)
-    error = intervals.standard_error(table, intervals.auc_influence(table))
-    auc = direct_auc(np.array(intervals.logit_interval(value, error, quantile)), mixture)
+    observed = np.clip(intervals.auc_interval(table, auc_pu(table), confidence), 1e-9, 1 - 1e-9)
+    auc = direct_auc(observed, mixture)
     aul = aul_of(auc, mixture.pi)
     if prior.alpha_draws is not None:
-        inside = float(np.clip(value, 1e-4, 1 - 1e-4))
-        drawn = direct_auc(expit(logit(inside) + noise * error / (inside * (1 - inside))), draws)
+        middle, half = np.mean(logit(observed)), np.ptp(logit(observed)) / 2
+        drawn = direct_auc(expit(middle + noise * half / quantile), draws)
         auc = np.quantile(drawn, levels)
         if prior.beta_draws is not None or prior.beta < 1:
             aul = np.quantile(aul_of(drawn, draws.pi), levels)
@@ -233,10 +231,9 @@ def _area_limits(
     wald = symmetric(raw_average_precision, influence)
     center = raw_average_precision(mixture)
     # Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
-    upper = center * np.exp((wald[1] - center) / center) if center > 0 else wald[1]
+    upper = center * np.exp(min((wald[1] - center) / center, 50.0)) if center > 0 else wald[1]
     limits["average_precision"] = limits["pr_auc"] = np.array([wald[0], upper])
-    low, high = table.score_range
-    if low >= 0 and high <= 1:
+    if table.holds_probabilities:
         for key, losses in PROPER_LOSSES.items():
             limits[key] = symmetric(
                 partial(proper_score, table, losses=losses(table.centers)),
@@ -265,6 +262,10 @@ def _curve_limits(
     limits = {}
     for key, values in areas.items():
         low, high = intervals.expanded_percentiles(values, confidence, size)
+        if high - low < 1e-9:
+            # Every replicate the same: perfect separation, which few rows can show by luck.
+            z = intervals.normal_quantile(confidence)
+            low, high = intervals.wilson(np.clip(low, 0.0, 1.0), size, z)
         limits[key] = float(low), float(high)
 
     grid = np.linspace(0.0, 1.0, 101)

@@ -113,12 +113,41 @@ def proper_influence(name: str, table: ScoreTable, mixture: Mixture) -> Influenc
 
 
 def standard_error(table: ScoreTable, influence: Influence) -> float:
-    """Compute the standard error of a functional from its influence on rows of the two groups."""
+    """Compute the standard error of a functional from its influence on rows of the two groups.
+
+    A single row says nothing about the spread of its group.
+    """
     variance = 0.0
     for mass, values, size in zip(_masses(table), influence, table.effective_sizes, strict=True):
+        if size <= 1 + 1e-9:
+            return np.inf
         mean = np.dot(mass, values)
-        variance += np.dot(mass, (values - mean) ** 2) / max(size - 1, 1.0)
+        variance += np.dot(mass, (values - mean) ** 2) / (size - 1)
     return float(np.sqrt(variance))
+
+
+def auc_interval(table: ScoreTable, value: float, confidence: float) -> tuple[float, float]:
+    """Interval for AUC_pu: DeLong's variance, symmetric on the logit scale.
+
+    Where less than one labeled row's worth of pairs is out of order (or in order), that variance
+    is near zero by luck; the limit on that side then comes from the table with one more labeled
+    and one more unlabeled row that the score does not tell apart.
+    """
+    size = table.effective_sizes[0]
+    quantile = t_quantile(confidence, size)
+    influence = auc_influence(table)
+    low, high = logit_interval(value, standard_error(table, influence), quantile)
+    if min(value, 1 - value) * size >= 1:
+        return low, high
+    sizes = np.array(table.effective_sizes)
+    shares = sizes / (sizes + 1)
+    center = float(np.prod(shares) * value + (1 - np.prod(shares)) / 2)
+    variance = 0.0
+    for mass, values, n in zip(_masses(table), influence, sizes, strict=True):
+        spread = n * np.dot(mass, (values - center) ** 2) + (0.5 - center) ** 2
+        variance += spread / (n + 1) ** 2
+    padded = logit_interval(center, float(np.sqrt(variance)), quantile)
+    return min(low, padded[0]), max(high, padded[1])
 
 
 def logit_interval(value: float, error: float, quantile: float) -> tuple[float, float]:

@@ -47,7 +47,6 @@ class MetricSpec:
     low: float = 0.0
     high: float = 1.0
     higher_is_better: bool = True
-    needs_probabilities: bool = False
     kind: str = "point"
     source: str = ""
 
@@ -158,7 +157,6 @@ def area_metric(
             0.0,
             high,
             higher_is_better,
-            needs_probabilities,
             "proper" if needs_probabilities else "area",
             source,
         )

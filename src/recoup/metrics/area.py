@@ -274,11 +274,7 @@ def aul(
 
 
 def aul_from_table(table: ScoreTable, mixture: Mixture) -> float:
-    """Area under the lift curve, with known negatives among the rows of a single sample."""
-    if mixture.beta == 1 and mixture.scheme == "single-sample" and table.n_negative:
-        rows = mixture.rows(table)[::-1]
-        labeled = table.heads("labeled") - table.labeled[::-1] / table.n_labeled / 2
-        return float(np.dot(labeled, rows) / rows.sum())
+    """Area under the lift curve of a table."""
     return float(aul_of(direct_auc(auc_pu(table), mixture), mixture.pi))
 
 

@@ -501,13 +501,14 @@ def bounds_at(
     bounds = {}
     for key, metric in POINT_METRICS.items():
         values = np.asarray(metric.from_rates(*points, **(params or {}).get(key, {})))
-        bounds[key] = float(values.min()), float(values.max())
+        # A metric may be undefined at one end of an interval of alpha and not at the other.
+        bounds[key] = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
     return bounds | {key: _between(area, curves) for key, area in AREAS.items()}
 
 
 def _between(area: Callable[..., Any], curves: list[Any]) -> tuple[float, float]:
     values = np.array([area(*curve) for curve in curves])
-    return float(values.min()), float(values.max())
+    return float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
 
 
 def rank_band(
@@ -736,7 +737,7 @@ def metric_bounds(
         for tables in _all_tables(table, checked)
     ]
     threshold = np.append(np.inf, table.scores[::-1])
-    return MetricBounds(name, threshold, np.min(values, axis=0), np.max(values, axis=0))
+    return MetricBounds(name, threshold, np.fmin.reduce(values), np.fmax.reduce(values))
 
 
 def area_bounds(

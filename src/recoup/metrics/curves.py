@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class _Curve:
     """What all curves share; fields that are arrays are columns."""
 
@@ -44,7 +45,7 @@ class _Curve:
         return plain
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class RocCurve(_Curve):
     """Recovered true and false positive rates, from the highest threshold down.
 
@@ -66,7 +67,7 @@ class RocCurve(_Curve):
         return RocDisplay(fpr=self.fpr, tpr=self.tpr).plot(ax=ax, **style)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class PrCurve(_Curve):
     """Recovered precision and recall, from the highest threshold down."""
 
@@ -83,7 +84,7 @@ class PrCurve(_Curve):
         return display.plot(ax=ax, **style)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LiftCurve(_Curve):
     """Recall against the share of rows predicted positive."""
 
@@ -100,9 +101,13 @@ class LiftCurve(_Curve):
         return display.plot(ax=ax, **style)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class MetricCurve(_Curve):
-    """A metric over thresholds, with the threshold where it is best."""
+    """A metric over thresholds, with the threshold where it is best.
+
+    Values follow the valid curve, whose rates never fall; ``Evaluation.at`` counts rows at one
+    threshold as they are, so the two differ where sampling noise had to be smoothed.
+    """
 
     metric: str
     threshold: FloatArray
@@ -123,7 +128,7 @@ class MetricCurve(_Curve):
         return display.plot(ax=ax, **style)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CalibrationCurve(_Curve):
     """Recovered share of positives in bins of the score, and the expected calibration error."""
 
@@ -183,7 +188,7 @@ def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> Metr
     spec = metric_spec(name, caller)
     if spec.kind != "point":
         raise InvalidInputError(
-            f"{caller} needs a metric of one threshold. Got {name!r}, which is an area. "
+            f"{caller} needs a metric of one threshold. Got {name!r}, which is not. "
             f"Choose among: {', '.join(POINT_METRICS)}."
         )
     values = np.asarray(POINT_METRICS[name].from_rates(roc.tpr, roc.fpr, roc.pi, **params), float)
@@ -319,13 +324,17 @@ def calibration_curve(
     """
     table, mixture = prepare(s, scores, caller="calibration_curve", **options)
     check_probabilities(table, "calibration_curve")
+    if not isinstance(n_bins, Integral) or n_bins < 1:
+        raise InvalidInputError(
+            f"calibration_curve needs n_bins to be a whole number from 1. Got {n_bins!r}."
+        )
     return calibration_of(table, mixture, n_bins)
 
 
 def check_probabilities(table: ScoreTable, caller: str) -> None:
     """Require scores in [0, 1]."""
-    low, high = table.score_range
-    if low < 0 or high > 1:
+    if not table.holds_probabilities:
+        low, high = table.score_range
         raise InvalidInputError(
             f"{caller} needs scores that are probabilities in [0, 1]. "
             f"Got {low:g} to {high:g}. Pass predict_proba(X)[:, 1], or use a ranking metric."

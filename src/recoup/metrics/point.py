@@ -25,7 +25,8 @@ def _ratio(numerator: Any, denominator: Any, empty: float = np.nan) -> Any:
         np.asarray(numerator, float), np.asarray(denominator, float)
     )
     result = np.full(numerator.shape, empty)
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
+    # Rates come from sums and differences, so that nothing can look like a little.
+    np.divide(numerator, denominator, out=result, where=denominator > 1e-12)
     return result
 
 

@@ -103,7 +103,8 @@ def observed_rates(
 class Mixture:
     """The shares of positives in the two samples and in the population that is judged.
 
-    Fields may be arrays of draws; everything then works draw by draw.
+    ``alpha`` is the share among all rows that the table counts as unlabeled, known negatives that
+    were folded in included. Fields may be arrays of draws; everything then works draw by draw.
     """
 
     alpha: Any
@@ -113,7 +114,8 @@ class Mixture:
 
     @classmethod
     def of(cls, table: ScoreTable, alpha: Any, beta: Any, scheme: Scheme) -> Mixture:
-        """Work out pi for a table. Known negatives count among the rows of a single sample."""
+        """Work out the shares for a table, from alpha among the rows that are really unlabeled."""
+        alpha = alpha * (1 - table.n_known / table.n_unlabeled)
         if scheme == "case-control":
             return cls(alpha, beta, alpha + 0.0, scheme)
         positives = table.n_labeled * beta + table.n_unlabeled * alpha
@@ -132,7 +134,7 @@ class Mixture:
         """Rows of the judged population at each score, ascending."""
         if self.scheme == "case-control":
             return table.unlabeled.astype(float)
-        rows: FloatArray = table.labeled + table.unlabeled + table.negative.astype(float)
+        rows: FloatArray = table.labeled + table.unlabeled.astype(float)
         return rows
 
 
@@ -151,11 +153,7 @@ def prepare(
     """Check the arguments every metric shares and count the rows."""
     check_scheme(scheme, caller)
     if propensity is not None:
-        if alpha is not None:
-            raise InvalidInputError(
-                f"{caller} takes alpha or propensity, not both: propensities already say how many "
-                f"positives are hidden. Got alpha={alpha:g} as well. Drop one."
-            )
+        check_propensity_alone(alpha, beta, scheme, caller)
         table, alpha = propensity_table(s, values, propensity, sample_weight, caller)
         return table, Mixture.of(table, alpha, 1.0, "case-control")
     if alpha is None:
@@ -164,12 +162,32 @@ def prepare(
             f"propensity, for labels that are not a random sample). Pass alpha=0.0 to take every "
             f"unlabeled row as negative."
         )
+    if np.ndim(alpha) or np.ndim(beta):
+        raise InvalidInputError(
+            f"{caller} needs one number for alpha and one for beta. Got {brief(alpha)} and "
+            f"{brief(beta)}. Intervals and draws are for recoup.evaluate."
+        )
     check_alpha_beta(alpha, beta, caller)
     if binary:
         table = _binary_table(s, values, sample_weight, caller)
     else:
-        table = ScoreTable.from_arrays(s, values, sample_weight=sample_weight)
+        table = ScoreTable._count(s, values, sample_weight, None, (), caller)
+    table = table.with_negatives_folded_in(scheme)
     return table, Mixture.of(table, float(alpha), float(beta), scheme)
+
+
+def check_propensity_alone(alpha: Any, beta: Any, scheme: Scheme, caller: str) -> None:
+    """Refuse what propensities already say."""
+    if alpha is not None:
+        raise InvalidInputError(
+            f"{caller} takes alpha or propensity, not both: propensities already say how many "
+            f"positives are hidden. Got alpha={brief(alpha)} as well. Drop one."
+        )
+    if np.ndim(beta) or beta != 1 or scheme != "single-sample":
+        raise InvalidInputError(
+            f"{caller} with propensity is for clean labels in a single sample. Got "
+            f"beta={brief(beta)}, scheme={scheme!r}. Leave both at their defaults."
+        )
 
 
 def propensity_rows(
@@ -247,7 +265,7 @@ def propensity_table(
 def _binary_table(
     s: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, caller: str
 ) -> ScoreTable:
-    table = ScoreTable.from_arrays(s, y_pred, sample_weight=sample_weight)
+    table = ScoreTable._count(s, y_pred, sample_weight, None, (), caller)
     if not np.isin(table.scores, (0, 1)).all():
         strange = table.scores[~np.isin(table.scores, (0, 1))][0]
         raise InvalidInputError(

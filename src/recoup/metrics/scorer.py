@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from recoup._checks import Scheme, check_alpha_beta, check_scheme
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import Scheme, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
 
@@ -48,7 +51,8 @@ def make_scorer(
     callable
         Called as ``scorer(estimator, X, s)``. Metrics of one threshold use ``predict``, metrics
         of a ranking ``decision_function`` or ``predict_proba``, and metrics of probabilities
-        ``predict_proba``.
+        ``predict_proba``. Where ``s`` holds known negatives (-1), a classifier learns three
+        classes: scores are those of class 1, and predictions of -1 count as 0.
 
     Examples
     --------
@@ -68,15 +72,26 @@ def make_scorer(
     from sklearn.metrics import make_scorer as make_sklearn_scorer
 
     settings = {"alpha": alpha, "beta": beta, "scheme": scheme} | params
-    metric, settings = checked_metric(name, settings, "make_scorer")
+    _, settings = checked_metric(name, settings, "make_scorer")
     spec = metric_spec(name, "make_scorer")
     scorer: Callable[..., float] = make_sklearn_scorer(
-        metric,
+        _recovered,
         response_method=RESPONSE_METHODS[spec.kind],
         greater_is_better=spec.higher_is_better,
+        metric=name,
         **settings,
     )
     return scorer
+
+
+def _recovered(s: ArrayLike, answers: ArrayLike, *, metric: str, **settings: Any) -> float:
+    """Judge what a classifier says of class 1, which is the last one in ``classes_``."""
+    answers = np.asarray(answers)
+    if answers.ndim == 2:
+        answers = answers[:, -1]
+    if metric in POINT_METRICS:
+        answers = np.where(answers == -1, 0, answers)
+    return (POINT_METRICS | AREA_METRICS)[metric](s, answers, **settings)
 
 
 def checked_metric(
@@ -89,6 +104,12 @@ def checked_metric(
     metric_spec(name, caller)
     metric: Callable[..., float] = (POINT_METRICS | AREA_METRICS)[name]
     alpha, beta = settings["alpha"], settings["beta"]
+    for share, value in (("alpha", alpha), ("beta", beta)):
+        if np.ndim(value):
+            raise InvalidInputError(
+                f"{caller} needs {share} to be one number. Got {brief(value)}. Intervals and draws "
+                f"are for recoup.evaluate."
+            )
     if hasattr(alpha, "alpha"):
         alpha = _estimated_alpha(alpha, beta, caller)
     check_scheme(settings["scheme"], caller)

@@ -43,6 +43,11 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
+def percent(share: float) -> str:
+    """Write a share such as a confidence level as a percentage."""
+    return f"{100 * share:.4g}%"
+
+
 def dress(ax: Any, xlabel: str, ylabel: str) -> None:
     """Label the axes and keep the frame light."""
     ax.set_xlabel(xlabel)

@@ -19,10 +19,10 @@ from recoup.plot.curves import (
     SensitivityDisplay,
     legend_below,
     number,
+    percent,
 )
 
 THRESHOLD_METRICS = ("precision", "recall", "f1")
-# More than this many points to a line can be neither seen nor drawn quickly.
 ALPHA_METRICS = ("roc_auc", "precision", "f1", "accuracy")
 
 
@@ -71,7 +71,7 @@ class EvaluationDisplay:
 
         shown = "Recovered"
         if evaluation.roc_band is not None:
-            shown += f" with {100 * evaluation.confidence:.4g}% band"
+            shown += f" with {percent(evaluation.confidence)} band"
         curves = [evaluation.metric_curve(key) for key in THRESHOLD_METRICS]
         sensitivity = evaluation.sensitivity()
         return cls(

@@ -9,15 +9,18 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 import recoup
 from recoup._checks import brief
 from recoup._optional import require
+from recoup._prior import Prior
 from recoup.evaluation import Evaluation
 from recoup.exceptions import InvalidInputError
+from recoup.plot.curves import percent
 from recoup.plot.evaluation import EvaluationDisplay
-from recoup.report.summarize import percent, summarize
+from recoup.report.summarize import summarize
 
 TEMPLATES = Path(__file__).with_name("templates")
 CAPTIONS = {
@@ -69,12 +72,16 @@ class Report:
         figures = [
             {"svg": Markup(svg), "caption": CAPTIONS[name]} for name, svg in self._figures().items()
         ]
+        call, about_call = _python_call(self.evaluation)
+        if self.command:
+            call, about_call = self.command, ""
         page: str = environment.get_template("report.html.j2").render(
             title=self.title,
             summary=summarize(self.evaluation, truth=self.truth),
             figures=figures,
             has_truth=bool(self.truth),
-            call=self.command or _python_call(self.evaluation),
+            call=call,
+            about_call=about_call,
             version=recoup.__version__,
         )
         return page
@@ -187,10 +194,40 @@ def _inline_svg(svg: str, name: str) -> str:
     return svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1).strip()
 
 
-def _python_call(evaluation: Evaluation) -> str:
-    alpha: Any = evaluation.prior.interval or evaluation.alpha
+def _python_call(evaluation: Evaluation) -> tuple[str, str]:
+    """Write the call that gives the same numbers again, and what its names stand for."""
+    given: dict[str, str] = {}
+    if evaluation.given.by_propensity:
+        given["propensity"] = "propensity"
+    else:
+        given |= _prior_arguments(evaluation.prior) | {"scheme": repr(evaluation.scheme)}
+    # Only weighted rows are counted in floating point.
+    if evaluation.given.counts.labeled.dtype.kind == "f":
+        given["sample_weight"] = "sample_weight"
+    *names, last = ["s", "scores", *(value for value in given.values() if value.isidentifier())]
+    for name in ("threshold", "confidence", "n_boot"):
+        given[name] = repr(getattr(evaluation, name))
+    arguments = ", ".join(f"{name}={value}" for name, value in given.items())
     return (
-        f"recoup.evaluate(s, scores, alpha={alpha!r}, beta={evaluation.beta!r}, "
-        f"scheme={evaluation.scheme!r}, threshold={evaluation.threshold!r}, "
-        f"confidence={evaluation.confidence!r}, n_boot={evaluation.n_boot!r})"
+        f"recoup.evaluate(s, scores, {arguments})",
+        f"Here {', '.join(names)} and {last} must be the same as for this page. The random seed "
+        f"was the default, random_state=0, unless another was given.",
     )
+
+
+def _prior_arguments(prior: Prior) -> dict[str, str]:
+    """Write alpha and beta, by name where they were more than a few numbers."""
+    numbers = {"alpha": repr(prior.alpha), "beta": repr(prior.beta)}
+    centers = prior.alpha, prior.beta
+    named = numbers
+    if prior.alpha_draws is not None:
+        named = numbers | {"alpha": "draws"}
+        centers = float(np.median(prior.alpha_draws)), prior.beta
+        if prior.beta_draws is not None:
+            named["beta"] = "beta_draws"
+            centers = centers[0], float(np.median(prior.beta_draws))
+    elif prior.interval is not None:
+        named = numbers | {"alpha": repr(prior.interval)}
+        centers = sum(prior.interval) / 2, prior.beta
+    # Only a prior estimate has a value of its own beside its draws or its interval.
+    return named if centers == (prior.alpha, prior.beta) else numbers | {"alpha": "estimate"}

@@ -11,6 +11,9 @@ import numpy as np
 from recoup._results import to_plain
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics._spec import metric_spec
+from recoup.plot.curves import percent
+
+__all__ = ["percent", "sentences", "summarize"]
 
 CHANCE = 0.05
 KINDS = {"area": "Ranking", "point": "At threshold", "proper": "Probabilities"}
@@ -34,12 +37,13 @@ def summarize(
     dict
         Ready for JSON. ``sentences`` is a list of plain sentences; ``groups`` the metrics with
         their PU and recovered values, intervals and bounds; ``points`` the operating points;
-        ``settings`` and ``notes`` what the numbers rest on.
+        ``settings``, ``assumption``, ``given`` and ``notes`` what the numbers rest on.
     """
     summary: dict[str, Any] = to_plain(
         {
             "sentences": sentences(evaluation),
             "settings": _settings(evaluation),
+            **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
             "confidence": evaluation.confidence,
@@ -60,11 +64,6 @@ def sentences(evaluation: Evaluation) -> list[str]:
     ]
 
 
-def percent(share: float) -> str:
-    """Write a share such as a confidence level as a percentage."""
-    return f"{100 * share:.4g}%"
-
-
 def _about_rows(evaluation: Evaluation) -> str:
     text = f"{_count(evaluation.n_labeled)} rows are labeled positive"
     if evaluation.beta < 1:
@@ -78,7 +77,11 @@ def _about_rows(evaluation: Evaluation) -> str:
         hidden = f"{low} to {high}"
     else:
         hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
-    return f"{text}. With alpha {evaluation.prior}, {hidden} of the unlabeled rows are positive."
+    if evaluation.given.by_propensity:
+        source = f"The propensities imply alpha {evaluation.prior}:"
+    else:
+        source = f"With alpha {evaluation.prior},"
+    return f"{text}. {source} {hidden} of the unlabeled rows are positive."
 
 
 def _about_ranking(evaluation: Evaluation) -> str:
@@ -93,11 +96,14 @@ def _about_ranking(evaluation: Evaluation) -> str:
 def _about_decisions(evaluation: Evaluation) -> str:
     recall, precision = evaluation["recall"], evaluation["precision"]
     at = f"At threshold {evaluation.threshold:.4g}"
+    if math.isnan(precision.recovered) and not evaluation.at(evaluation.threshold).queue:
+        rows = "unlabeled row" if evaluation.scheme == "case-control" else "row"
+        return f"{at} the model flags no {rows}. Choose a lower threshold."
+    found = f"{at}: of 100 positives the model finds {_about(recall.recovered)}{_between(recall)}"
     if math.isnan(precision.recovered):
-        return f"{at} the model flags no row. Choose a lower threshold."
+        return f"{found}; how many of the rows it flags are positive cannot be recovered there."
     return (
-        f"{at}: of 100 positives the model finds {_about(recall.recovered)}{_between(recall)}; "
-        f"of 100 rows it flags, {_about(precision.recovered)} are really positive"
+        f"{found}; of 100 rows it flags, {_about(precision.recovered)} are really positive"
         f"{_between(precision)}. "
         f"Counting unlabeled rows as negative would have said {_of_100(precision.pu)}."
     )
@@ -164,6 +170,22 @@ def _between(item: Estimate) -> str:
     if math.isnan(item.lower) or math.isnan(item.upper):
         return ""
     return f" ({_of_100(item.lower)} to {_of_100(item.upper)})"
+
+
+def _assumption(evaluation: Evaluation) -> dict[str, str]:
+    """Say what must hold for the numbers to be right."""
+    if evaluation.given.by_propensity:
+        return {
+            "given": "the propensities are right",
+            "assumption": "The correction is right if the propensities are, each the chance that "
+            "a positive row got its label: they were given, not estimated, and alpha follows from "
+            "them.",
+        }
+    return {
+        "given": "alpha is right",
+        "assumption": "The correction is right if the labeled rows are a random sample of all "
+        "positives, and if alpha is right: alpha was given, not estimated.",
+    }
 
 
 def _settings(evaluation: Evaluation) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import glob
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from recoup.exceptions import InvalidInputError
 
 MANY_SCORES = 2_000_000
 EDGE_SAMPLE = 500_000
+MAX_DECIMALS = 15
 GROUPS = {"labeled": 1, "unlabeled": 0, "negative": -1}
 
 Counts = tuple[FloatArray, list[NDArray[Any]], list[float] | None]
@@ -41,27 +42,18 @@ def count_frame(
             f"PyArrow, DuckDB, PySpark, Dask). Got {type(frame).__name__}. "
             f"For arrays use ScoreTable.from_arrays."
         ) from error
-    schema = rows.collect_schema()
-    for column in (label, score, sample_weight):
-        if column is not None:
-            _check_column(schema, column, source)
-    if schema[label] == nw.Boolean:
+    _check_columns(rows, label, score, sample_weight, source)
+    if decimals is not None and not 0 <= decimals <= MAX_DECIMALS:
+        raise InvalidInputError(
+            f"ScoreTable needs decimals between 0 and {MAX_DECIMALS}. Got {brief(decimals)}."
+        )
+    if rows.collect_schema()[label] == nw.Boolean:
         rows = rows.with_columns(nw.col(label).cast(nw.Int64))
-    elif not schema[label].is_numeric():
-        raise unknown_labels_error("ScoreTable", _first_value(rows, label), _n_rows(rows))
-    for column in (score, sample_weight):
-        if column is not None and not schema[column].is_numeric():
-            raise InvalidInputError(
-                f"ScoreTable needs numbers in column {brief(column)!r} of {source}. "
-                f"Got {schema[column]} such as {brief(str(_first_value(rows, column)))}. "
-                f"Convert the column to numbers first."
-            )
-
     value = nw.col(score).cast(nw.Float64)
     weight = nw.lit(1.0) if sample_weight is None else nw.col(sample_weight).cast(nw.Float64)
     selected = rows.select(
         nw.col(label).alias("label"),
-        (value if decimals is None else value.round(decimals)).alias("score"),
+        (value if decimals is None else _rounded(value, decimals)).alias("score"),
         weight.alias("weight"),
     )
     flags = {name: nw.col("label") == number for name, number in GROUPS.items()}
@@ -73,10 +65,16 @@ def count_frame(
     )
     sums = [nw.col(name).sum().alias(name) for name in GROUPS]
     if sample_weight is not None:
+        # Some engines sort NaN above infinity, so both comparisons are needed to catch it.
+        usable = (nw.col("weight") >= 0) & (nw.col("weight") < float("inf"))
         selected = selected.with_columns(
-            **{f"{name}_squares": nw.col(name) * nw.col(name) for name in GROUPS}
+            usable=nw.when(nw.col("weight").is_null())
+            .then(nw.lit(0))
+            .otherwise(usable.cast(nw.Int64)),
+            **{f"{name}_squares": nw.col(name) * nw.col(name) for name in GROUPS},
         )
         sums += [nw.col(f"{name}_squares").sum().alias(f"{name}_squares") for name in GROUPS]
+        sums.append(nw.col("usable").sum().alias("usable"))
     known = (flags["labeled"] | flags["unlabeled"] | flags["negative"]).cast(nw.Int64)
     selected = selected.with_columns(
         known=nw.when(nw.col("label").is_null()).then(nw.lit(0)).otherwise(known)
@@ -92,7 +90,8 @@ def count_frame(
     if total == 0:
         raise InvalidInputError(f"ScoreTable needs at least one row. Got none in {source}.")
     if total_of("known").sum() < total:
-        strange = rows.filter(~nw.col(label).is_in([1, 0, -1]) | nw.col(label).is_null())
+        cell = nw.col(label)
+        strange = rows.filter(cell.is_null() | ~((cell == 1) | (cell == 0) | (cell == -1)))
         raise unknown_labels_error("ScoreTable", _first_value(strange, label), int(total))
     scores = total_of("score")
     if not np.isfinite(scores).all():
@@ -102,13 +101,18 @@ def count_frame(
             f"ranked. Got {scores[bad][0]} in {int(total_of('rows')[bad].sum()):,} rows of column "
             f"{brief(score)!r} of {source}. Drop or impute those rows first."
         )
+    if decimals is not None:
+        # Not in the engine: Polars multiplies by 1 / 10**decimals, which misses the last digit.
+        scores = scores / 10.0**decimals
     columns: list[NDArray[Any]] = [total_of(name) for name in GROUPS]
     if sample_weight is None:
         return scores, [values.astype(np.intp) for values in columns], None
-    if not all(np.isfinite(values).all() and (values >= 0).all() for values in columns):
+    unusable = int(total - total_of("usable").sum())
+    if unusable:
         raise InvalidInputError(
-            f"ScoreTable needs weights in column {brief(sample_weight)!r} to be finite and not "
-            f"negative. Drop or fix those rows first."
+            f"ScoreTable needs weights to be finite and not negative. Got {unusable:,} of "
+            f"{int(total):,} rows with a missing, infinite or negative one in column "
+            f"{brief(sample_weight)!r} of {source}. Drop or fix those rows first."
         )
     return scores, columns, [float(total_of(f"{name}_squares").sum()) for name in GROUPS]
 
@@ -117,11 +121,14 @@ def count_frame(
 def open_files(
     path: str | Path, columns: list[str], memory_limit: str, *, keep_order: bool = False
 ) -> Iterator[Any]:
-    """Open CSV or Parquet files as a DuckDB relation with numbers in the wanted columns."""
+    """Open CSV or Parquet files as one DuckDB relation, joined by column name.
+
+    Every file must have the wanted columns. Those of CSV files are turned into numbers.
+    """
     import duckdb
 
     name = str(path)
-    found = [name] if Path(name).is_file() else glob.glob(name)
+    found = [name] if Path(name).is_file() else sorted(glob.glob(name))
     matches: Any = [match for match in found if Path(match).is_file()]
     if not matches:
         raise InvalidInputError(
@@ -141,9 +148,16 @@ def open_files(
         connection.execute("SET enable_progress_bar = false")
         try:
             if kinds <= {".parquet", ".pq"}:
-                yield connection.read_parquet(matches)
+                for match in matches:
+                    _check_names(connection.read_parquet(match).columns, columns, match)
+                yield connection.read_parquet(matches, union_by_name=True)
             elif kinds <= {".csv", ".tsv", ".txt"}:
-                yield _typed_csv(connection.read_csv(matches, all_varchar=True), columns, name)
+                for match in matches:
+                    _check_names(
+                        connection.read_csv(match, all_varchar=True).columns, columns, match
+                    )
+                texts = connection.read_csv(matches, all_varchar=True, union_by_name=True)
+                yield _typed_csv(texts, columns, name)
             else:
                 raise InvalidInputError(
                     f"Cannot read {brief(name, 200)}: recoup reads .parquet, .csv and .tsv files "
@@ -169,9 +183,18 @@ def has_many_scores(relation: Any, score: str) -> bool:
 
 
 def bin_relation(
-    relation: Any, label: str, score: str, sample_weight: str | None
+    relation: Any,
+    label: str,
+    score: str,
+    sample_weight: str | None,
+    keep: Sequence[float] = (),
+    source: str = "the file",
 ) -> tuple[FloatArray, list[NDArray[Any]], list[float] | None, float]:
-    """Count a relation with very many scores in bins, without bringing its rows to Python."""
+    """Count a relation with very many scores in bins, without bringing its rows to Python.
+
+    Counts at or above each threshold in ``keep``, and 0.5, stay exact.
+    """
+    _check_columns(nw.from_native(relation), label, score, sample_weight, source)
     if sample_weight is not None:
         raise InvalidInputError(
             "ScoreTable.from_file counts weighted rows only up to two million distinct scores. "
@@ -179,58 +202,84 @@ def bin_relation(
         )
     from recoup.scores.table import DEFAULT_BINS, _edges, _positions
 
-    column, label_column = _quote(score), f"CAST({_quote(label)} AS INTEGER)"
+    cell, value = f"{_quote(label)}::DOUBLE", f"{_quote(score)}::DOUBLE"
+    # One group for whatever is no label: a wrong column may hold millions of different values.
+    group = f"CASE WHEN {cell} IN (1, 0, -1) THEN {cell}::INTEGER END"
+    # The lowest score that a kept threshold selects becomes an edge, so that no bin is empty.
+    lowest_kept = ", ".join(
+        f"min({value}) FILTER ({value} >= '{float(threshold)!r}'::DOUBLE)"
+        for threshold in (0.5, *keep)
+    )
     summary = relation.aggregate(
-        f"{label_column} AS label, count(*) AS rows, max({column}::DOUBLE) AS top, "
-        f"min({column}::DOUBLE) AS lowest, "
-        f"count(*) FILTER (NOT coalesce(isfinite({column}::DOUBLE), false)) AS bad",
-        label_column,
+        f"{group}, count(*), max({value}), "
+        f"count(*) FILTER (NOT coalesce(isfinite({value}), false)), "
+        f"any_value({cell}), min({value}), {lowest_kept}",
+        group,
     ).fetchall()
-    for value, rows, *_, bad in summary:
-        if value not in GROUPS.values():
-            raise unknown_labels_error("ScoreTable", value, rows)
+    for number, _, _, bad, example, *_ in summary:
+        if number is None:
+            total = sum(rows for _, rows, *_ in summary)
+            raise unknown_labels_error("ScoreTable", example, total)
         if bad:
             raise InvalidInputError(
                 f"ScoreTable needs every score to be a finite number. Got {bad:,} missing or "
-                f"infinite ones in column {brief(score)!r}. Drop or impute those rows first."
+                f"infinite ones in column {brief(score)!r} of {brief(source, 200)}. Drop or "
+                f"impute those rows first."
             )
     kept = []
-    for value, rows, *_ in summary:
+    for number, rows, _, _, _, *lowest in summary:
         # Any edges give a valid table, so a sample by hash is enough, and always the same.
         every = max(rows // EDGE_SAMPLE, 1)
-        sample = relation.filter(f"{label_column} = {value} AND hash({column}) % {every} = 0")
-        values = np.sort(sample.project(f"{column}::DOUBLE AS v").fetchnumpy()["v"])
+        sample = relation.filter(f"{group} = {number} AND hash({_quote(score)}) % {every} = 0")
+        values = np.sort(sample.project(f"{value} AS v").fetchnumpy()["v"])
         if len(values):
             kept.append(values[_positions(len(values), DEFAULT_BINS, len(summary))])
-    edges = _edges([*kept, np.array([lowest for *_, lowest, _ in summary])])
+        kept.append(np.array([edge for edge in lowest if edge is not None]))
+    edges = _edges(kept)
     # DuckDB's bins include their upper end; ours the lower one, hence the signs.
     boundaries = ", ".join(repr(float(-edge)) for edge in edges[::-1])
     counted = relation.aggregate(
-        f"{label_column} AS label, histogram(-({column}::DOUBLE), [{boundaries}]::DOUBLE[]) AS h",
-        label_column,
+        f"{group}, histogram(-({value}), [{boundaries}]::DOUBLE[])", group
     ).fetchall()
     columns: list[NDArray[Any]] = [np.zeros(len(edges), np.intp) for _ in GROUPS]
-    slots = {value: slot for slot, value in enumerate(GROUPS.values())}
-    for value, histogram in counted:
+    slots = {number: slot for slot, number in enumerate(GROUPS.values())}
+    for number, histogram in counted:
         places = np.searchsorted(edges, -np.fromiter(histogram.keys(), float))
-        columns[slots[value]][places] = np.fromiter(histogram.values(), np.intp)
+        columns[slots[number]][places] = np.fromiter(histogram.values(), np.intp)
     return edges, columns, None, float(max(top for _, _, top, *_ in summary))
 
 
+def _rounded(value: nw.Expr, decimals: int) -> nw.Expr:
+    """Round half up, which engines do not agree on; in units of the last decimal."""
+    scaled = value * 10.0**decimals + 0.5
+    # Larger numbers have no fraction, and Spark cannot take the floor of NaN or infinity.
+    return nw.when(scaled.abs() < 2.0**52).then(scaled // 1).otherwise(scaled)
+
+
 def _typed_csv(relation: Any, columns: list[str], name: str) -> Any:
-    """Turn the needed text columns into numbers, naming the first cell that is none."""
-    for column in columns:
-        if column not in relation.columns:
-            raise _missing_column(relation.columns, column, name)
-    parts = [f"TRY_CAST({_quote(column)} AS DOUBLE) AS {_quote(column)}" for column in columns]
-    for column in columns:
-        bad = f"{_quote(column)} IS NOT NULL AND TRY_CAST({_quote(column)} AS DOUBLE) IS NULL"
-        cells = relation.filter(bad).project(_quote(column)).limit(1).fetchall()
-        if cells:
+    """Turn the needed text columns into numbers, naming a cell that is none.
+
+    A column that holds only true and false, as pandas writes booleans, becomes 1 and 0.
+    """
+    cells = [(_quote(column), f"TRY_CAST({_quote(column)} AS DOUBLE)") for column in columns]
+    counts = [
+        f"count({cell}), count(*) FILTER (lower(trim({cell})) IN ('true', 'false')), "
+        f"min({cell}) FILTER ({cell} IS NOT NULL AND {number} IS NULL)"
+        for cell, number in cells
+    ]
+    found = iter(relation.aggregate(", ".join(counts)).fetchall()[0])
+    parts = []
+    for column, (cell, number) in zip(columns, cells, strict=True):
+        filled, boolean, bad = next(found), next(found), next(found)
+        if filled and boolean == filled:
+            number = f"(lower(trim({cell})) = 'true')::DOUBLE"
+        elif bad is not None:
             raise InvalidInputError(
                 f"Column {brief(column)!r} of {brief(name, 200)} needs numbers. "
-                f"Got {brief(cells[0][0])!r}. Fix the cell or choose another column."
+                f"Got {brief(bad)!r}. Fix the cell or choose another column."
             )
+        parts.append(f"{number} AS {cell}")
+    # A column may be wanted twice, as label and as score.
     return relation.project(", ".join(dict.fromkeys(parts)))
 
 
@@ -238,9 +287,33 @@ def _quote(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _check_column(schema: Any, column: str, source: str) -> None:
-    if column not in schema.names():
-        raise _missing_column(schema.names(), column, source)
+def _check_names(names: list[str], columns: list[str], source: str) -> None:
+    for column in columns:
+        if column not in names:
+            raise _missing_column(names, column, source)
+
+
+def _check_columns(
+    rows: Any, label: str, score: str, sample_weight: str | None, source: str
+) -> None:
+    """Require the columns to exist, with labels that may be 1, 0, -1 and scores of numbers."""
+    schema = rows.collect_schema()
+    numbers = [score] if sample_weight is None else [score, sample_weight]
+    _check_names(schema.names(), [label, *numbers], source)
+    if not _holds_numbers(schema[label]):
+        found = f"{brief(repr(_first_value(rows, label)))} of type {brief(str(schema[label]))}"
+        raise unknown_labels_error("ScoreTable", found, _n_rows(rows))
+    for column in numbers:
+        if not _holds_numbers(schema[column]):
+            raise InvalidInputError(
+                f"ScoreTable needs numbers in column {brief(column)!r} of {source}. "
+                f"Got {schema[column]} such as {brief(str(_first_value(rows, column)))}. "
+                f"Convert the column to numbers first."
+            )
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def _missing_column(columns: list[str], column: str, source: str) -> InvalidInputError:
@@ -286,8 +359,7 @@ def read_columns(
     with open_files(path, columns, memory_limit, keep_order=True) as relation:
         schema = nw.from_native(relation).collect_schema()
         for column in columns:
-            _check_column(schema, column, str(path))
-            if not (schema[column].is_numeric() or schema[column] == nw.Boolean):
+            if not _holds_numbers(schema[column]):
                 example = _first_value(nw.from_native(relation), column)
                 raise InvalidInputError(
                     f"recoup needs numbers in column {brief(column)!r} of {brief(str(path), 200)}. "

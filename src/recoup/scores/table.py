@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._checks import (
     FloatArray,
+    Scheme,
     as_numbers,
     as_vector,
     brief,
@@ -50,6 +51,9 @@ class ScoreTable:
         Sums of squared weights of the three groups; equal to the counts without weights.
     thinned : bool
         Whether bins may hold several distinct scores.
+    n_known : float
+        How many of the rows counted as unlabeled are known to be negative
+        (:meth:`with_negatives_folded_in`).
 
     Examples
     --------
@@ -67,6 +71,7 @@ class ScoreTable:
     centers: FloatArray
     square_sums: FloatArray
     thinned: bool = False
+    n_known: float = 0.0
     n_labeled: float = field(init=False)
     n_unlabeled: float = field(init=False)
     n_negative: float = field(init=False)
@@ -115,7 +120,18 @@ class ScoreTable:
         ScoreTable
             The same as ``from_arrays(s, scores).thin(bins, keep)``, digit for digit.
         """
-        caller = "ScoreTable.from_arrays"
+        return cls._count(s, scores, sample_weight, bins, keep, "ScoreTable.from_arrays")
+
+    @classmethod
+    def _count(
+        cls,
+        s: ArrayLike,
+        scores: ArrayLike,
+        sample_weight: ArrayLike | None,
+        bins: int | None,
+        keep: Sequence[float],
+        caller: str,
+    ) -> ScoreTable:
         values = as_numbers(scores, "scores", caller)
         check_same_length(as_vector(s, "s", caller), values, "s and scores", caller)
         if len(values) == 0:
@@ -172,8 +188,8 @@ class ScoreTable:
         label, score, sample_weight : str
             Column names.
         decimals : int, optional
-            Round scores to this many decimals inside the engine, to bound the number of groups
-            when billions of distinct scores would come back.
+            Round scores to this many decimals, halves up, inside the engine, to bound the number
+            of groups when billions of distinct scores would come back.
 
         Returns
         -------
@@ -192,6 +208,7 @@ class ScoreTable:
         score: str,
         sample_weight: str | None = None,
         decimals: int | None = None,
+        keep: Sequence[float] = (),
         memory_limit: str = "1GB",
     ) -> ScoreTable:
         """Count the rows of CSV or Parquet files out of core, in DuckDB.
@@ -206,7 +223,9 @@ class ScoreTable:
         label, score, sample_weight : str
             Column names.
         decimals : int, optional
-            Round scores to this many decimals first.
+            Round scores to this many decimals first, halves up.
+        keep : sequence of float, optional
+            Thresholds at which a binned table must stay exact; 0.5 always is.
         memory_limit : str, default="1GB"
             What DuckDB may use before it spills to disk.
 
@@ -219,7 +238,9 @@ class ScoreTable:
         columns = [column for column in (label, score, sample_weight) if column is not None]
         with open_files(path, columns, memory_limit) as relation:
             if decimals is None and has_many_scores(relation, score):
-                return cls._from_bins(*bin_relation(relation, label, score, sample_weight))
+                return cls._from_bins(
+                    *bin_relation(relation, label, score, sample_weight, keep, str(path))
+                )
             return cls._from_counts(
                 *count_frame(relation, label, score, sample_weight, decimals, str(path))
             )
@@ -234,6 +255,9 @@ class ScoreTable:
         starts = _run_starts(ordered)
         sums = [np.add.reduceat(column[order], starts) for column in columns]
         distinct = ordered[starts] + 0.0  # -0.0 and 0.0 are one score
+        filled = np.sum(sums, axis=0) > 0
+        if not filled.all():  # rows of weight zero say nothing
+            distinct, sums = distinct[filled], [column[filled] for column in sums]
         return cls._assemble(distinct, sums, distinct, squares, thinned=False)
 
     @classmethod
@@ -278,6 +302,7 @@ class ScoreTable:
         squares: list[float] | None,
         *,
         thinned: bool,
+        n_known: float = 0.0,
     ) -> ScoreTable:
         if squares is None:
             squares = [float(column.sum()) for column in columns]
@@ -287,31 +312,61 @@ class ScoreTable:
             squares = [*squares, 0.0]
         labeled, unlabeled, negative = columns
         return cls(
-            scores, labeled, unlabeled, negative, centers, np.asarray(squares, float), thinned
+            scores,
+            labeled,
+            unlabeled,
+            negative,
+            centers,
+            np.asarray(squares, float),
+            thinned,
+            n_known,
         )
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Merge two tables, as if their rows had been counted together."""
         if not isinstance(other, ScoreTable):
             return NotImplemented
+        thinned = self.thinned or other.thinned
+        if thinned and not np.array_equal(self.scores, other.scores):
+            raise InvalidInputError(
+                "ScoreTable + ScoreTable needs full tables, or thinned ones with the same bins: "
+                "rows between two different sets of bins cannot be put in order. Add first, then "
+                "thin; or round the scores of both with decimals=."
+            )
         scores = np.concatenate([self.scores, other.scores])
         columns = [
             np.concatenate([getattr(self, group), getattr(other, group)]) for group in GROUPS
         ]
         squares = (self.square_sums + other.square_sums).tolist()
         merged = self._from_counts(scores, columns, squares)
-        if not (self.thinned or other.thinned):
-            return merged
-        mass = np.sum(columns, axis=0)
-        centers = np.concatenate([self.centers, other.centers])
-        slots = np.searchsorted(merged.scores, scores)
-        centers = np.bincount(slots, mass * centers) / np.maximum(np.bincount(slots, mass), 1e-300)
+        return replace(
+            merged,
+            centers=(self.centers + other.centers) / 2 if thinned else merged.centers,
+            thinned=thinned,
+            n_known=self.n_known + other.n_known,
+        )
+
+    def with_negatives_folded_in(self, scheme: Scheme) -> ScoreTable:
+        """Return the table of the judged population, with no group of known negatives.
+
+        In a single sample they are rows like any other, so they join the unlabeled ones, whose
+        share of positives falls accordingly (``n_known`` remembers them). In the case-control
+        scheme they are not part of the population and are left out.
+        """
+        if not self.n_negative:
+            return self
+        columns, squares = [self.labeled, self.unlabeled], self.square_sums[:2].copy()
+        if scheme == "single-sample":
+            columns[1] = self.unlabeled + self.negative
+            squares[1] += self.square_sums[2]
+        filled = np.sum(columns, axis=0) > 0
         return self._assemble(
-            merged.scores,
-            [merged.labeled, merged.unlabeled, merged.negative],
-            centers,
-            squares,
-            thinned=True,
+            self.scores[filled],
+            [column[filled] for column in columns],
+            self.centers[filled],
+            squares.tolist(),
+            thinned=self.thinned,
+            n_known=self.n_negative if scheme == "single-sample" else 0.0,
         )
 
     def thin(self, bins: int, keep: Sequence[float] = ()) -> ScoreTable:
@@ -339,6 +394,9 @@ class ScoreTable:
         kept = []
         for column in columns:
             heads = np.cumsum(column)
+            if column.dtype.kind == "f":
+                # Weights have no natural unit: count in as many steps as there are scores.
+                heads = np.round(heads * (len(self.scores) / heads[-1]), 6)
             positions = _positions(heads[-1], bins, len(columns))
             kept.append(self.scores[np.searchsorted(heads, positions, side="right")])
             filled = self.scores[column > 0]
@@ -352,17 +410,12 @@ class ScoreTable:
             centers = _midpoints(self.centers[starts], self.centers[ends])
         sums = [np.add.reduceat(column, starts) for column in columns]
         squares = self.square_sums[: len(columns)].tolist()
-        return self._assemble(edges, sums, centers, squares, thinned=True)
+        return self._assemble(edges, sums, centers, squares, thinned=True, n_known=self.n_known)
 
     @property
     def n_rows(self) -> float:
         """All rows, or their summed weight."""
         return self.n_labeled + self.n_unlabeled + self.n_negative
-
-    @property
-    def labeled_fraction(self) -> float:
-        """Labeled rows among labeled and unlabeled ones."""
-        return self.n_labeled / (self.n_labeled + self.n_unlabeled)
 
     @property
     def effective_sizes(self) -> tuple[float, float]:
@@ -382,6 +435,12 @@ class ScoreTable:
     def score_range(self) -> tuple[float, float]:
         """Lowest and highest score (the highest bin's center in a thinned table)."""
         return float(self.scores[0]), float(max(self.scores[-1], self.centers[-1]))
+
+    @property
+    def holds_probabilities(self) -> bool:
+        """Whether all scores lie in [0, 1]."""
+        low, high = self.score_range
+        return low >= 0 and high <= 1
 
     def heads(self, group: str) -> FloatArray:
         """Share of a group at or above each score, from the highest score down."""
