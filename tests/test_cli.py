@@ -316,7 +316,11 @@ BAD = {
     "no alpha": (good, [], "--alpha 0.2"),
     "bad scheme": (good, ["--alpha", 0.1, "--scheme", "both"], "single-sample"),
     "bad metric": (good, ["--alpha", 0.1, "--threshold", "f2"], "no metric 'f2'"),
-    "area as threshold": (good, ["--alpha", 0.1, "--threshold", "roc_auc"], "an area"),
+    "area as threshold": (
+        good,
+        ["--alpha", 0.1, "--threshold", "roc_auc"],
+        "metric of one threshold",
+    ),
     "infinite threshold": (good, ["--alpha", 0.1, "--threshold", "inf"], "finite threshold"),
     "threshold nan": (good, ["--alpha", 0.1, "--threshold", "nan"], "finite threshold"),
     "confidence": (good, ["--alpha", 0.1, "--confidence", 95], "confidence between 0 and 1"),

@@ -140,6 +140,7 @@ class Sensitivity:
     values: dict[str, FloatArray]
     alpha: float
     alpha_upper: float
+    alpha_interval: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         """Show the range."""
@@ -167,6 +168,7 @@ class Sensitivity:
             values={metric_spec(key, "plot").label: self.values[key] for key in keys},
             alpha=self.alpha,
             alpha_upper=self.alpha_upper,
+            alpha_interval=self.alpha_interval,
         )
         return display.plot(ax=ax)
 
@@ -383,7 +385,9 @@ class Evaluation:
             curve = recovered_roc(self.table, mixture)
             measured.append(measure(self.table, mixture, curve, self.threshold))
         columns = {key: np.array([found[key][1] for found in measured]) for key in measured[0]}
-        return Sensitivity(values, columns, self.alpha, self.feasibility.alpha_upper)
+        return Sensitivity(
+            values, columns, self.alpha, self.feasibility.alpha_upper, self.prior.interval
+        )
 
     def _points(self, thresholds: Any, caller: str) -> list[OperatingPoint]:
         try:
