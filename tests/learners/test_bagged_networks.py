@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 from threadpoolctl import threadpool_limits
 
+from estimator_checks import each_check, passes_unless_expected
 from recoup import metrics
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 from recoup.learners import BaggedNetworks, TunedThreshold
@@ -379,39 +379,9 @@ def test_programs_train_the_same_networks(program):
     np.testing.assert_array_equal(found.oob_counts, expected.oob_counts)
 
 
-LABELS = "uses labels other than 1, 0 and -1, which mean something here"
-NAME = "passes the labels by the name y; they are s here, so that nobody takes them for the truth"
-EXPECTED_FAILURES = {
-    "check_fit_score_takes_y": NAME,
-    "check_n_features_in_after_fitting": NAME,
-    "check_estimators_dtypes": LABELS,
-    "check_classifier_data_not_an_array": LABELS,
-    "check_classifiers_classes": LABELS,
-    "check_fit2d_1feature": LABELS,
-}
-
-
-def _name(check):
-    return getattr(check, "func", check).__name__
-
-
-# Array API input is checked by scikit-learn only under SCIPY_ARRAY_API=1; numpy is what we take.
-CHECKS = [
-    (estimator, check)
-    for estimator, check in estimator_checks_generator(
-        BaggedNetworks(n_members=10, max_epochs=60, random_state=0)
-    )
-    if _name(check) != "check_array_api_input"
-]
-
-
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=[_name(check) for _, check in CHECKS])
+@each_check(BaggedNetworks(n_members=10, max_epochs=60, random_state=0))
 def test_scikit_learn_checks(estimator, check):
-    if _name(check) not in EXPECTED_FAILURES:
-        check(estimator)
-    else:
-        with pytest.raises(Exception):  # noqa: B017, PT011 - each reason is in EXPECTED_FAILURES
-            check(estimator)
+    passes_unless_expected(estimator, check)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from estimator_checks import EXPECTED_FAILURES, each_check, passes_unless_expected
 from recoup import metrics
 from recoup.exceptions import InvalidInputError
 from recoup.learners import TunedThreshold
@@ -307,41 +307,12 @@ def test_s_may_be_any_column_of_labels(cancer, tuned):
         assert same.threshold_ == tuned.threshold_
 
 
-LABELS = "uses labels other than 1, 0 and -1, which mean something here"
-NAME = "passes the labels by the name y; they are s here, so that nobody takes them for the truth"
 TUNED = "wants predict to agree with a cut at one half, which is what tuning changes"
-EXPECTED_FAILURES = {
-    "check_fit_score_takes_y": NAME,
-    "check_n_features_in_after_fitting": NAME,
-    "check_estimators_dtypes": LABELS,
-    "check_classifier_data_not_an_array": LABELS,
-    "check_classifiers_classes": LABELS,
-    "check_fit2d_1feature": LABELS,
-    "check_classifiers_train": TUNED,
-}
 
 
-def _name(check):
-    return getattr(check, "func", check).__name__
-
-
-# Array API input is checked by scikit-learn only under SCIPY_ARRAY_API=1; numpy is what we take.
-CHECKS = [
-    (estimator, check)
-    for estimator, check in estimator_checks_generator(
-        TunedThreshold(LogisticRegression(), alpha=0.1, cv=2, random_state=0)
-    )
-    if _name(check) != "check_array_api_input"
-]
-
-
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=[_name(check) for _, check in CHECKS])
+@each_check(TunedThreshold(LogisticRegression(), alpha=0.1, cv=2, random_state=0))
 def test_scikit_learn_checks(estimator, check):
-    if _name(check) not in EXPECTED_FAILURES:
-        check(estimator)
-    else:
-        with pytest.raises(Exception):  # noqa: B017, PT011 - each reason is in EXPECTED_FAILURES
-            check(estimator)
+    passes_unless_expected(estimator, check, EXPECTED_FAILURES | {"check_classifiers_train": TUNED})
 
 
 @pytest.mark.parametrize(

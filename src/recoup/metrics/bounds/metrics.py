@@ -1,0 +1,192 @@
+"""Bounds on metrics and areas: their extremes over the tables that are possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError
+from recoup.metrics._spec import POINT_METRICS, metric_spec
+from recoup.metrics.area import area_under_pr, area_under_roc, step_average_precision
+from recoup.metrics.bounds.options import Alpha, Options, prepare
+from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
+from recoup.metrics.curves import _Curve
+from recoup.scores.table import ScoreTable
+
+# Values of alpha to try over an interval.
+STEPS = 5
+
+# AUROC and PR area grow with the true positives at every cut, whatever happens at the others, so
+# the extreme curves bound them even where false positive rates step back. Average precision does
+# so only where precision falls down the ranking: worse than random and with many ties, it can lie
+# below its lower bound.
+AREAS: dict[str, Callable[..., Any]] = {
+    "roc_auc": lambda tpr, fpr, pi: area_under_roc(tpr, fpr),
+    "pr_auc": area_under_pr,
+    "average_precision": step_average_precision,
+}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MetricBounds(_Curve):
+    """Lower and upper bound on a metric at every threshold."""
+
+    metric: str
+    threshold: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def metric_bounds(
+    name: str,
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: Alpha,
+    params: dict[str, float] | None = None,
+    **options: Any,
+) -> MetricBounds:
+    """Bound a threshold metric at every threshold.
+
+    Parameters
+    ----------
+    name : str
+        Key of a metric of one threshold, such as ``"f1"``; :func:`area_bounds` has the others.
+    s, scores, alpha, **options
+        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
+    params : dict, optional
+        Parameters of the metric, such as ``{"b": 2.0}`` of ``"fbeta"``.
+
+    Returns
+    -------
+    MetricBounds
+        With ``threshold``, starting at infinity, and ``lower <= upper``, also where less is better.
+
+    Examples
+    --------
+    >>> s, scores = [1, 0, 1, 0, 0, 1, 0, 1, 0], [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    >>> bounds = metric_bounds("f1", s, scores, alpha=0.6, confidence=0.5)
+    >>> bounds.lower[3:5].round(3), bounds.upper[3:5].round(3)
+    (array([0.4  , 0.364]), array([0.6  , 0.727]))
+    """
+    if metric_spec(name, "metric_bounds").kind != "point":
+        raise InvalidInputError(
+            f"metric_bounds needs a metric of one threshold. Got {name!r}. Choose among: "
+            f"{', '.join(POINT_METRICS)}; or call area_bounds for {', '.join(AREAS)}."
+        )
+    table, checked = prepare("metric_bounds", s, scores, alpha, **options)
+    values = [
+        np.asarray(POINT_METRICS[name].from_rates(*tables.rates(), **(params or {})), float)
+        for tables in _all_tables(table, checked)
+    ]
+    threshold = np.append(np.inf, table.scores[::-1])
+    return MetricBounds(name, threshold, np.fmin.reduce(values), np.fmax.reduce(values))
+
+
+def area_bounds(
+    name: str, s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any
+) -> tuple[float, float]:
+    """Bound an area under a curve.
+
+    Parameters
+    ----------
+    name : {"roc_auc", "pr_auc", "average_precision"}
+        Which area.
+    s, scores, alpha, **options
+        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
+
+    Returns
+    -------
+    lower, upper : float
+        Hold the area whenever the band holds at every cut; average precision only if the ranking
+        is better than random or has few ties.
+
+    Examples
+    --------
+    >>> s, scores = [1, 0, 1, 0, 0, 1, 0, 1, 0], [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    >>> area_bounds("roc_auc", s, scores, alpha=0.6, confidence=0.5)
+    (0.214286, 0.928571)
+    """
+    if name not in AREAS:
+        raise InvalidInputError(
+            f"area_bounds knows the areas {', '.join(AREAS)}. Got {brief(name)}. "
+            f"Call metric_bounds for a metric of one threshold."
+        )
+    table, checked = prepare("area_bounds", s, scores, alpha, **options)
+    return _between(AREAS[name], [tables.rates() for tables in _all_tables(table, checked)])
+
+
+def bounds_at(
+    table: ScoreTable,
+    threshold: float,
+    alpha: Alpha,
+    *,
+    params: Mapping[str, Mapping[str, float]] | None = None,
+    **options: Any,
+) -> dict[str, tuple[float, float]]:
+    """Bound all threshold metrics at one threshold, and the areas under the curves.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    threshold : float
+        Rows with a score at or above it are predicted positive. In a thinned table it acts as the
+        next bin's lowest score.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows.
+    params : mapping, optional
+        Parameters of metrics by their key, such as ``{"fbeta": {"b": 2.0}}``.
+    **options
+        As for :func:`contingency_bounds`.
+
+    Returns
+    -------
+    dict
+        ``{metric key: (lower, upper)}``; not a number where a metric is not defined.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_arrays([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.5])
+    >>> bounds = bounds_at(table, 0.65, alpha=1/3)
+    >>> bounds["precision"], bounds["roc_auc"]
+    ((0.666667, 1.0), (0.5, 1.0))
+    """
+    extremes = _all_tables(table, Options.check("bounds_at", alpha=alpha, **options))
+    cut = len(table.scores) - int(np.searchsorted(table.scores, threshold, side="left"))
+    curves = [tables.rates() for tables in extremes]
+    points = np.array([(tpr[cut], fpr[cut], pi) for tpr, fpr, pi in curves]).T
+    bounds = {}
+    for key, metric in POINT_METRICS.items():
+        values = np.asarray(metric.from_rates(*points, **(params or {}).get(key, {})))
+        # A metric may be undefined at one end of an interval of alpha and not at the other.
+        bounds[key] = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+    return bounds | {key: _between(area, curves) for key, area in AREAS.items()}
+
+
+def _all_tables(table: ScoreTable, options: Options) -> list[ContingencyTables]:
+    """Tables between which every metric lies.
+
+    At one alpha all metrics grow, or all costs fall, with the true positives. Over an interval the
+    paper's two tables are not enough: recall, for one, is best known where alpha is least, and a
+    lack of room in the head or tail can put an extreme between the ends.
+    """
+    low, high = options.alphas
+    reverse = options.reverse
+    if low < high and reverse == "tighter":
+        reverse = bounds_of(table, options).based_on == "negatives"
+    tables = []
+    for alpha in np.linspace(low, high, STEPS if low < high else 1).tolist():
+        bounds = bounds_of(table, replace(options, alphas=(alpha, alpha), reverse=reverse))
+        tables += [bounds.lower, bounds.upper]
+    return tables
+
+
+def _between(area: Callable[..., Any], curves: list[Any]) -> tuple[float, float]:
+    values = np.array([area(*curve) for curve in curves])
+    return float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
