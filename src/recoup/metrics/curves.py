@@ -165,12 +165,12 @@ def recovered_roc(table: ScoreTable, mixture: Mixture) -> RocCurve:
 def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
     """Nearest rate (weighted least squares) that never falls and stays in [0, 1]."""
     if (raw[1:] >= raw[:-1]).all():
-        return np.clip(raw, 0.0, 1.0)
-    from scipy.optimize import isotonic_regression
+        rate = np.clip(raw, 0.0, 1.0)
+    else:
+        from scipy.optimize import isotonic_regression
 
-    rate: FloatArray = np.clip(
-        isotonic_regression(raw, weights=np.maximum(weights, 1e-9)).x, 0.0, 1.0
-    )
+        rising = isotonic_regression(raw, weights=np.maximum(weights, 1e-9)).x
+        rate = np.clip(rising, 0.0, 1.0)
     rate[0], rate[-1] = 0.0, 1.0
     return rate
 
