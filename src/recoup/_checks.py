@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -17,6 +19,12 @@ def brief(value: object, limit: int = 40) -> str:
     """Show a value in a message without letting a huge one flood the terminal."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Suggest the known name that is spelled most alike, as a sentence to append, if any is."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f" Did you mean {brief(near[0])!r}?" if near else ""
 
 
 def check_scheme(scheme: str, caller: str) -> Scheme:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import secrets
 from collections.abc import Callable, Collection, Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recoup._checks import brief
+from recoup._checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 TABLES = (".csv", ".parquet")
@@ -116,8 +115,7 @@ def _plain_column(column: Any) -> Any:
 
 def unknown_name(kind: str, name: str, known: Collection[str], where: str) -> InvalidInputError:
     """Build the error for a name that is not there, with the nearest one that is."""
-    near = difflib.get_close_matches(name, known, 1)
-    guess = f" Did you mean {brief(near[0])!r}?" if near else ""
+    guess = did_you_mean(name, known)
     return InvalidInputError(
         f"There is no {kind} {brief(name)!r} in {where}.{guess} "
         f"It has: {brief(', '.join(known), 200)}."

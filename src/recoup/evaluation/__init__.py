@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 
 from recoup._checks import Scheme, brief, check_scheme
 from recoup._prior import Prior
-from recoup.evaluation.measure import Band, Given, as_precise_as, measure
+from recoup.evaluation.measure import (
+    Band,
+    Given,
+    as_precise_as_scores,
+    is_single_precision,
+    measure,
+)
 from recoup.evaluation.results import (
     Baseline,
     Estimate,
@@ -199,7 +205,7 @@ def _read_threshold(threshold: Any, scores: Any) -> float | str | None:
             f"evaluate needs a finite threshold, or the name of a metric to maximise. "
             f"Got {brief(threshold)}."
         )
-    return as_precise_as(scores, float(threshold))
+    return as_precise_as_scores(float(threshold), is_single_precision(scores))
 
 
 def _read_input(
@@ -225,7 +231,7 @@ def _read_input(
             "evaluate needs scores beside the labels. Got only one of them. "
             "Call evaluate(s, scores, alpha=...)."
         )
-    single = np.asarray(scores).dtype == np.float32
+    single = is_single_precision(scores)
     if propensity is not None:
         check_propensity_alone(alpha, beta, scheme, "evaluate")
         table, pi = propensity_table(s, scores, propensity, sample_weight, "evaluate")

@@ -64,10 +64,14 @@ class Given:
         return Mixture.of(table, pi, 1.0, "case-control")
 
 
-def as_precise_as(scores: Any, threshold: float) -> float:
+def is_single_precision(scores: Any) -> bool:
+    """Say whether scores are stored as 32-bit numbers."""
+    return bool(getattr(scores, "dtype", None) == np.float32)
+
+
+def as_precise_as_scores(threshold: float, single_precision: bool) -> float:
     """Round a threshold as single-precision scores are, so that equal numbers stay equal."""
-    single = scores is True or getattr(scores, "dtype", None) == np.float32
-    return float(np.float32(threshold)) if single else threshold
+    return float(np.float32(threshold)) if single_precision else threshold
 
 
 @dataclass(frozen=True, repr=False, eq=False)

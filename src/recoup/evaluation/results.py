@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from recoup._checks import FloatArray, Scheme, brief, check_alpha_beta
 from recoup._prior import Prior
 from recoup._results import html_table, make_frame, to_plain
-from recoup.evaluation.measure import Band, Given, as_precise_as, measure, observed_rates_at
+from recoup.evaluation.measure import Band, Given, as_precise_as_scores, measure, observed_rates_at
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._resample import Replicates, permuted_auc
@@ -392,7 +392,7 @@ class Evaluation:
     def _points(self, thresholds: Any, caller: str) -> list[OperatingPoint]:
         try:
             cuts = np.array(
-                [as_precise_as(self.given.single_precision, float(t)) for t in thresholds]
+                [as_precise_as_scores(float(t), self.given.single_precision) for t in thresholds]
             )
         except (TypeError, ValueError) as error:
             raise InvalidInputError(

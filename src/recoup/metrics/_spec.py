@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, Scheme
+from recoup._checks import FloatArray, Scheme, did_you_mean
 
 PARAMETERS = """
 
@@ -168,16 +168,13 @@ def area_metric(
 
 def metric_spec(key: str, caller: str) -> MetricSpec:
     """Look a metric up by its key, or name the nearest one."""
-    import difflib
-
     from recoup.exceptions import InvalidInputError
 
     known: dict[str, Any] = {**POINT_METRICS, **AREA_METRICS}
     if key not in known:
-        near = difflib.get_close_matches(key, known, 1)
-        guess = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidInputError(
-            f"{caller} knows no metric {key!r}.{guess} It knows: {', '.join(known)}."
+            f"{caller} knows no metric {key!r}.{did_you_mean(key, known)} "
+            f"It knows: {', '.join(known)}."
         )
     spec: MetricSpec = known[key].spec
     return spec

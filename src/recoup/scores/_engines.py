@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief, unknown_labels_error
+from recoup._checks import FloatArray, brief, did_you_mean, unknown_labels_error
 from recoup.exceptions import InvalidInputError
 
 MANY_SCORES = 2_000_000
@@ -317,8 +316,7 @@ def _holds_numbers(dtype: Any) -> bool:
 
 
 def _missing_column(columns: list[str], column: str, source: str) -> InvalidInputError:
-    near = difflib.get_close_matches(column, columns, 1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    guess = did_you_mean(column, columns)
     return InvalidInputError(
         f"There is no column {brief(column)!r} in {brief(source, 200)}.{guess} "
         f"It has: {brief(', '.join(columns), 200)}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, as_numbers, brief, check_same_length
+from recoup._checks import FloatArray, as_numbers, brief, check_same_length, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -132,8 +131,7 @@ def as_rule(mechanism: str | Propensity, variant: Variant, k: float | None) -> R
 
 
 def _unknown(what: str, found: object, known: tuple[str, ...]) -> InvalidInputError:
-    near = difflib.get_close_matches(str(found).lower(), known, 1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    guess = did_you_mean(str(found).lower(), known)
     return InvalidInputError(
         f"{CALLER} knows no {what} {brief(found)!r}.{guess} It knows: {', '.join(known)}."
     )
