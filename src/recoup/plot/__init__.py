@@ -9,6 +9,7 @@ from recoup.plot.curves import (
     SensitivityDisplay,
 )
 from recoup.plot.evaluation import EvaluationDisplay
+from recoup.plot.priors import PriorDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -16,6 +17,7 @@ __all__ = [
     "LiftDisplay",
     "MetricDisplay",
     "PrDisplay",
+    "PriorDisplay",
     "RocDisplay",
     "SensitivityDisplay",
 ]

@@ -1,0 +1,97 @@
+"""The picture behind a prior estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from recoup.plot.curves import (
+    BLUE,
+    CYCLE,
+    DASHES,
+    GREY,
+    ORANGE,
+    Values,
+    _Display,
+    dress,
+    number,
+    plain_text,
+    show_legend,
+)
+
+
+@dataclass(kw_only=True)
+class PriorDisplay(_Display):
+    """Draw the curve an estimator looks at with its answer; or the answers of several.
+
+    Parameters
+    ----------
+    alpha : float
+        The estimate.
+    interval : (float, float), optional
+        Its interval.
+    x, lines : ndarray and dict of str to ndarray, optional
+        The curves. Without them the members are drawn as a dot chart.
+    x_label, y_label : str
+        Names of the axes.
+    marker : float
+        Where on x the estimate is read off.
+    level : float, optional
+        Height of a threshold.
+    members : dict of str to float
+        Other estimates of the same share.
+    name : str
+        Name of the method.
+    """
+
+    alpha: float
+    interval: tuple[float, float] | None = None
+    x: Values | None = None
+    lines: Mapping[str, Values] = field(default_factory=dict)
+    x_label: str = ""
+    y_label: str = ""
+    marker: float = float("nan")
+    level: float | None = None
+    members: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+
+    def plot(self, ax: Any = None) -> PriorDisplay:
+        """Draw on the given axes, or on new ones."""
+        ax = self._start(ax)
+        if self.x is not None:
+            self._curves(ax)
+        else:
+            self._dots(ax)
+        limits = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
+        ax.set_title(plain_text(f"{self.name}: alpha = {self.alpha:.3f}{limits}"), loc="left")
+        return self
+
+    def _curves(self, ax: Any) -> None:
+        for number_, (label, values) in enumerate(self.lines.items()):
+            color, dash = CYCLE[number_ % len(CYCLE)], DASHES[number_ % len(DASHES)]
+            (line,) = ax.plot(self.x, values, color=color, linestyle=dash, label=plain_text(label))
+            if number_ == 0:
+                self.line_ = line
+        if self.level is not None:
+            ax.axhline(self.level, color=GREY, linestyle=":", label=f"level {number(self.level)}")
+        if np.isfinite(self.marker):
+            ax.axvline(self.marker, color=ORANGE, linewidth=1, label="estimate")
+        dress(ax, self.x_label, self.y_label)
+        if len(self.lines) > 1 or self.level is not None:
+            show_legend(ax, "best")
+
+    def _dots(self, ax: Any) -> None:
+        names = [*self.members, self.name]
+        values = [*self.members.values(), self.alpha]
+        places = np.arange(len(names))[::-1]
+        if self.interval is not None:
+            ax.axvspan(*self.interval, color=BLUE, alpha=0.12, linewidth=0)
+        ax.axvline(self.alpha, color=BLUE, linewidth=1)
+        colors = [GREY] * len(self.members) + [BLUE]
+        self.line_ = ax.scatter(values, places, color=colors, zorder=3)
+        ax.set_yticks(places, [plain_text(name) for name in names])
+        ax.set_xlim(-0.02, 1.02)
+        dress(ax, "alpha: share of positives among the unlabeled rows", "")

@@ -1,0 +1,104 @@
+"""One score per row that keeps the class prior: out-of-fold P(labeled | x) of the best classifier.
+
+If a score is an increasing function of P(s=1 | x), the share of positives that can be read from
+scores is the one that can be read from the features (Jain et al. 2016); any other score can only
+raise it. Scores must come from models that have not seen the row: otherwise labeled rows rise and
+the estimate falls.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import FloatArray, brief, did_you_mean
+from recoup.exceptions import InvalidInputError
+from recoup.metrics._intervals import auc_influence
+from recoup.scores.crossfit import CrossfitScores, crossfit
+from recoup.scores.table import ScoreTable
+
+# One-sided 5%: how sure the gain must be before a more complex classifier is preferred.
+SURE = 1.645
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def _sparse_logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    return make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+
+
+def _boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(learning_rate=0.05, max_iter=100, min_samples_leaf=10)
+
+
+def _forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1)
+
+
+CLASSIFIERS = {"logistic": _logistic, "boosting": _boosting, "forest": _forest}
+
+
+def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) -> CrossfitScores:
+    """Score every row by classifiers that were fitted on other rows.
+
+    ``"auto"`` goes from the simplest classifier to the more complex one, and takes that only if
+    it tells labeled from unlabeled rows apart significantly better.
+    """
+    if isinstance(transform, str) and transform != "auto":
+        if transform not in CLASSIFIERS:
+            known = ("auto", *CLASSIFIERS)
+            raise InvalidInputError(
+                f"{caller} needs transform to be a classifier, None for a single column of "
+                f"scores, or one of {', '.join(known)}. Got {brief(transform)!r}."
+                f"{did_you_mean(transform, known)}"
+            )
+        transform = CLASSIFIERS[transform]()
+    if transform != "auto":
+        return _scored(transform, X, s, seed)
+    if hasattr(X, "tocsr"):
+        return _scored(_sparse_logistic(), X, s, seed)
+    simple, rich = _scored(_logistic(), X, s, seed), _scored(_boosting(), X, s, seed)
+    return rich if _clearly_better(rich, simple) else simple
+
+
+def _scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
+    return crossfit(classifier, X, s, cv=5, random_state=seed)
+
+
+def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:
+    """Compare two AUC on the same rows by DeLong's test."""
+    gain = rich.auc_pu - simple.auc_pu
+    if gain <= 0:
+        return False
+    variance = 0.0
+    pairs = [_placements(found) for found in (rich, simple)]
+    for kind in (1, 0):
+        rows = rich.s == kind
+        difference = pairs[0][rows] - pairs[1][rows]
+        variance += float(difference.var(ddof=1)) / int(rows.sum())
+    return gain > SURE * math.sqrt(variance)
+
+
+def _placements(found: CrossfitScores) -> FloatArray:
+    """Return for each row the share of the other sample that it is ranked right against."""
+    table = ScoreTable.from_arrays(found.s, found.scores)
+    labeled, unlabeled = (values[::-1] for values in auc_influence(table))
+    at = np.searchsorted(table.scores, found.scores)
+    return np.where(found.s == 1, labeled[at], unlabeled[at])

@@ -1,0 +1,179 @@
+"""PriorEstimate: how many positives hide among the unlabeled rows, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from recoup._checks import FloatArray
+from recoup._results import html_table, make_frame, to_plain
+from recoup.priors.conversions import label_frequency, pooled_prior
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recoup.plot import PriorDisplay
+
+
+@dataclass(frozen=True, eq=False)
+class PriorCurve:
+    """The picture that an estimator reads its answer from.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+        What the curves run over.
+    lines : dict of str to ndarray of shape (n,)
+        Named curves; the first is the main one.
+    x_label, y_label : str
+        What the axes show.
+    marker : float
+        Where on x the estimate is read off.
+    level : float, optional
+        Height of a threshold that the method compares with.
+    """
+
+    x: FloatArray
+    lines: Mapping[str, FloatArray]
+    x_label: str
+    y_label: str
+    marker: float = math.nan
+    level: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorEstimate:
+    """What an estimator found; ``evaluate`` and all others take it as ``alpha``.
+
+    Attributes
+    ----------
+    alpha : float
+        Share of positives among the unlabeled rows.
+    beta : float
+        Share of true positives among the labeled rows; 1.0 unless it was estimated.
+    interval : (float, float) or None
+        Where alpha lies, at ``confidence``.
+    draws : ndarray of shape (n,) or (n, 2), optional
+        Plausible values of alpha, or of alpha and beta together.
+    method : str
+        Key of the estimator.
+    converged : bool
+        False when the method fell back to a value that it does not stand for.
+    warnings : tuple of str
+        Reasons to doubt the estimate.
+    curve : PriorCurve, optional
+        What :meth:`plot` draws.
+    members : dict of str to float
+        What each member of a combination found.
+    n_labeled, n_unlabeled : int
+        Rows that were used.
+    kappa_1, kappa_2 : float
+        Largest share of the unlabeled rows that may be distributed as the labeled ones, and the
+        other way round; nan where the method does not have them.
+    upper_limit : float
+        One-sided limit that alpha stays below at ``confidence``, where a method proves one.
+    auc_pu : float
+        How well the scores tell labeled from unlabeled rows.
+    transform : str
+        Where the scores come from.
+    interval_method : str or None
+        How the interval was made, and so which sources of error it covers.
+    confidence : float
+        Level of the interval.
+    seconds : float
+        Time taken.
+    """
+
+    alpha: float
+    beta: float = 1.0
+    interval: tuple[float, float] | None = None
+    draws: FloatArray | None = None
+    method: str = ""
+    converged: bool = True
+    warnings: tuple[str, ...] = ()
+    curve: PriorCurve | None = None
+    members: Mapping[str, float] = field(default_factory=dict)
+    n_labeled: int = 0
+    n_unlabeled: int = 0
+    kappa_1: float = math.nan
+    kappa_2: float = math.nan
+    upper_limit: float = math.nan
+    auc_pu: float = math.nan
+    transform: str = "given scores"
+    interval_method: str | None = None
+    confidence: float = 0.95
+    seconds: float = 0.0
+
+    @property
+    def alpha_all(self) -> float:
+        """Share of positives among labeled and unlabeled rows together."""
+        return float(pooled_prior(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
+
+    @property
+    def label_frequency(self) -> float:
+        """Share of the positives that are labeled."""
+        return float(label_frequency(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
+
+    @property
+    def n_hidden(self) -> float:
+        """How many of the unlabeled rows are positive."""
+        return self.alpha * self.n_unlabeled
+
+    def __repr__(self) -> str:
+        """Show the answer on one line."""
+        limits = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
+        return (
+            f"PriorEstimate(alpha={self.alpha:.3f}{limits}, beta={self.beta:.3f}, "
+            f"method={self.method!r}, n={self.n_labeled}+{self.n_unlabeled})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts and lists."""
+        names = (
+            "alpha", "interval", "beta", "method", "members", "warnings", "converged",
+            "alpha_all", "label_frequency", "kappa_1", "kappa_2", "upper_limit", "auc_pu",
+            "transform", "interval_method", "confidence", "n_labeled", "n_unlabeled", "n_hidden",
+            "seconds",
+        )  # fmt: skip
+        plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in names}
+        return plain
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for the estimate and one for each member."""
+        low, high = self.interval if self.interval is not None else (math.nan, math.nan)
+        n_members = len(self.members)
+        return make_frame(
+            {
+                "method": [self.method, *self.members],
+                "alpha": [self.alpha, *self.members.values()],
+                "beta": [self.beta] + [math.nan] * n_members,
+                "low": [low] + [math.nan] * n_members,
+                "high": [high] + [math.nan] * n_members,
+            }
+        )
+
+    def plot(self, ax: Any = None) -> PriorDisplay:
+        """Draw what the estimate was read from, and what the members of a combination found."""
+        from recoup.plot import PriorDisplay
+
+        curve = self.curve
+        shown: dict[str, Any] = {} if curve is None else {
+            "x": curve.x, "lines": dict(curve.lines), "x_label": curve.x_label,
+            "y_label": curve.y_label, "marker": curve.marker, "level": curve.level,
+        }  # fmt: skip
+        return PriorDisplay(
+            alpha=self.alpha,
+            interval=self.interval,
+            members=dict(self.members),
+            name=self.method,
+            **shown,
+        ).plot(ax)
+
+    def _repr_html_(self) -> str:
+        frame = {
+            "method": [self.method, *self.members],
+            "alpha": [f"{self.alpha:.3f}", *(f"{value:.3f}" for value in self.members.values())],
+        }
+        return html_table(frame, repr(self))
