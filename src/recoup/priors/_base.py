@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,6 @@ from recoup.priors._resample import counts_only, resample, rows, subsample
 from recoup.priors._transform import honest_scores
 from recoup.priors.results import PriorCurve, PriorEstimate
 from recoup.scores.table import ScoreTable
-
-IntervalMethod: TypeAlias = Literal["subsample", "bootstrap", "refit"]
 
 MIN_LABELED, MIN_UNLABELED = 20, 50
 # Below these sizes the authors of AlphaMax and DistCurve do not trust their estimators.
@@ -127,12 +125,13 @@ class PriorEstimator(BaseEstimator):
     """
 
     transform: Any = "auto"
-    interval: IntervalMethod | None = "subsample"
+    interval: str | None = "subsample"
     n_draws: int = 200
     confidence: float = 0.95
     random_state: int = 0
 
     tags: ClassVar[PriorTags]
+    interval_methods: ClassVar[tuple[str, ...]] = ("subsample", "bootstrap", "refit")
     estimate_: PriorEstimate = field(init=False)
 
     @property
@@ -156,9 +155,10 @@ class PriorEstimator(BaseEstimator):
         return named_rng(check_seed(self.random_state, self._name), self.tags.key, *names)
 
     def _check_options(self) -> None:
-        if self.interval is not None and self.interval not in get_args(IntervalMethod):
+        if self.interval is not None and self.interval not in self.interval_methods:
+            known = ", ".join(repr(name) for name in self.interval_methods)
             raise InvalidInputError(
-                f"{self._name} needs interval to be 'subsample', 'bootstrap', 'refit' or None. "
+                f"{self._name} needs interval to be one of {known} or None. "
                 f"Got {brief(self.interval)}."
             )
         if not 0 < self.confidence < 1:
@@ -359,7 +359,11 @@ class FeaturePriorEstimator(PriorEstimator):
         on_labeled, on_unlabeled = rows(kept)
         column = np.concatenate([on_labeled, on_unlabeled])[:, None]
         labels = np.repeat([1, 0], [len(on_labeled), len(on_unlabeled)])
-        self.estimate_ = self._estimated(column, labels, auc_pu(table), "given scores", started)
+        found = self._estimated(column, labels, auc_pu(table), "given scores", started)
+        # The shares that follow from alpha are those of all rows, not of the ones drawn here.
+        self.estimate_ = replace(
+            found, n_labeled=int(table.n_labeled), n_unlabeled=int(table.n_unlabeled)
+        )
         return self
 
     def _features(self, X: Any) -> FloatArray:

@@ -62,15 +62,20 @@ def rows(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
 
 
 def _drawn(table: ScoreTable, chosen: list[NDArray[np.int64]]) -> ScoreTable:
-    columns = []
-    for column, ranks in zip((table.labeled, table.unlabeled), chosen, strict=True):
-        places = np.searchsorted(np.cumsum(column), np.sort(ranks), side="right")
-        columns.append(np.bincount(places, minlength=len(table.scores)))
-    filled = (columns[0] > 0) | (columns[1] > 0)
-    return _table(table, filled, [column[filled] for column in columns])
+    places = [
+        np.searchsorted(np.cumsum(column), np.sort(ranks), side="right")
+        for column, ranks in zip((table.labeled, table.unlabeled), chosen, strict=True)
+    ]
+    # A draw touches few scores of a large table: everything after this is as long as the draw.
+    merged = np.sort(np.concatenate(places), kind="stable")
+    filled = merged[np.append(True, merged[1:] != merged[:-1])]
+    columns = [
+        np.bincount(np.searchsorted(filled, found), minlength=len(filled)) for found in places
+    ]
+    return _table(table, filled, columns)
 
 
-def _table(table: ScoreTable, filled: NDArray[np.bool_], columns: list[NDArray[Any]]) -> ScoreTable:
+def _table(table: ScoreTable, filled: NDArray[Any], columns: list[NDArray[Any]]) -> ScoreTable:
     return ScoreTable._assemble(
         table.scores[filled], columns, table.centers[filled], None, thinned=table.thinned
     )

@@ -1,19 +1,221 @@
-"""estimate: one call for the share of hidden positives, by one estimator or by several."""
+"""estimate: one call for the share of hidden positives, by a combination or by one method."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import brief
+from recoup._checks import FloatArray, brief
 from recoup._registry import make, registered
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import checked_table
-from recoup.priors._transform import honest_scores
+from recoup.metrics.area import auc_pu
+from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator, plausible
+from recoup.priors._network import load_network
+from recoup.priors._resample import exchanged
+from recoup.priors.bbe import BBE
+from recoup.priors.dedpul import DEDPUL
+from recoup.priors.elkan_noto import ElkanNoto
+from recoup.priors.pulscar import PULSCAR
 from recoup.priors.results import PriorEstimate
+from recoup.priors.roc_slope import ROCSlope
+from recoup.priors.share_net import draws_between, share_quantiles
 from recoup.scores.table import ScoreTable
+
+QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+MIDDLE = QUANTILES.index(0.5)
+MEMBERS = ("share-net", "bbe", "dedpul", "pulscar", "roc-slope", "elkan-noto")
+# Which of ShareNet's quantiles the combination looks at.
+SEEN = (0, 2, 4, 6, 8)
+WIDE_RANGE = 0.15
+WIDE_INTERVAL = 0.5
+CLEAN_BETA = 0.95
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Auto(ScorePriorEstimator):
+    """Weigh six estimators of different families by how they err on real data.
+
+    On real data published estimators err in opposite directions, and by how much can be told from
+    their answers, the sizes of the samples and how well the scores separate them. A small network
+    was trained on real problems with known shares to give the quantiles of alpha and beta; it is
+    judged on datasets that it has never seen (``make study-priors``).
+
+    Parameters
+    ----------
+    beta : float, "estimate" or None, default=None
+        What is known about the labels. A number: the share of true positives among them; 1.0
+        where every label is right. ``"estimate"``: nothing. None: nothing for alpha, but the beta
+        of the result is 1.0 unless there are clear signs of wrong labels.
+    interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
+        ``"learned"`` takes the quantiles that the network gives, which cover what the estimators
+        cannot know about alpha beside the luck of the draw; the others draw rows.
+
+    The others are those of :class:`recoup.priors.PriorEstimator`.
+
+    Examples
+    --------
+    >>> from recoup import load_example
+    >>> example = load_example()
+    >>> found = Auto(beta=1.0).fit_scores(example.s, example.scores["score_boosting"]).estimate_
+    >>> found.interval[0] < example.alpha < found.interval[1]
+    True
+    """
+
+    tags: ClassVar[PriorTags] = PriorTags(
+        key="auto",
+        reads="scores",
+        assumes="data like the real ones it was trained on",
+        cost="n log n",
+        source="this package",
+        finds_beta=True,
+    )
+
+    beta: float | str | None = None
+    interval: str | None = "learned"
+    n_draws: int = 500
+
+    interval_methods: ClassVar[tuple[str, ...]] = ("learned", "subsample", "bootstrap", "refit")
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        known = self.beta is None or self.beta == "estimate"
+        if not known and not (isinstance(self.beta, Real) and 0 < self.beta <= 1):
+            raise InvalidInputError(
+                f"Auto needs beta to be a share in (0, 1], 'estimate' or None. "
+                f"Got {brief(self.beta)}. Pass 1.0 if every label is right."
+            )
+
+    def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
+        return self._combined(table, rng)[0]
+
+    def _draws(
+        self,
+        table: ScoreTable,
+        finding: Finding,
+        refits: Callable[[int], ScoreTable] | None,
+    ) -> FloatArray:
+        if self.interval != "learned":
+            return super()._draws(table, finding, refits)
+        _, alphas, betas = self._combined(table, self._rng("point"))
+        return plausible(
+            np.column_stack(
+                [
+                    draws_between(alphas, QUANTILES, self.n_draws),
+                    draws_between(betas, QUANTILES, self.n_draws),
+                ]
+            ),
+            both=True,
+        )
+
+    def _combined(
+        self, table: ScoreTable, rng: np.random.Generator
+    ) -> tuple[Finding, FloatArray, FloatArray]:
+        """Return the finding and the quantiles of alpha and of beta."""
+        found = evidence(table, rng)
+        known = isinstance(self.beta, Real)
+        alphas, betas = combine(found.inputs, labels_known=known)
+        _, blind_betas = combine(found.inputs, labels_known=False)
+        noisy = bool(blind_betas[QUANTILES.index(0.9)] < CLEAN_BETA)
+        if known:
+            share = float(self.beta)  # type: ignore[arg-type]
+            alphas, betas = alphas * share, np.full_like(betas, share)
+        elif self.beta is None and not noisy:
+            betas = np.ones_like(betas)
+        warnings = []
+        values = np.array(list(found.members.values()))
+        if np.ptp(values) > WIDE_RANGE:
+            warnings.append(
+                f"The estimators disagree, from {values.min():.2f} to {values.max():.2f}: the "
+                f"classes overlap, or labels are not a random sample of the positives."
+            )
+        if alphas[-1] - alphas[0] > WIDE_INTERVAL:
+            warnings.append(
+                f"These scores hardly determine alpha: anything from {alphas[0]:.2f} to "
+                f"{alphas[-1]:.2f} fits. Use a better classifier, or knowledge from elsewhere."
+            )
+        if noisy and not (known and self.beta != 1):
+            warnings.append(
+                f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. Check the "
+                f"labels, or pass beta='estimate'."
+            )
+        finding = Finding(
+            float(alphas[MIDDLE]),
+            float(betas[MIDDLE]),
+            warnings=tuple(warnings),
+            members=dict(found.members),
+            kappa_1=found.kappas[0],
+            kappa_2=found.kappas[1],
+        )
+        return finding, alphas, betas
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the combination knows about a table."""
+
+    members: Mapping[str, float]
+    kappas: tuple[float, float]
+    inputs: FloatArray
+
+
+def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
+    """Ask all members, in both directions where that tells about wrong labels."""
+    forward, backward = share_quantiles(table), share_quantiles(exchanged(table))
+    rules = ElkanNoto(interval=None)._solve(table, rng)
+    rule_values = rules.members or {}
+    members = {
+        "share-net": float(forward[4]),
+        "bbe": BBE()._solve(table, rng).alpha,
+        "dedpul": DEDPUL()._solve(table, rng).alpha,
+        "pulscar": PULSCAR()._solve(table, rng).alpha,
+        "roc-slope": ROCSlope()._solve(table, rng).alpha,
+        "elkan-noto": rules.alpha,
+    }
+    members = {key: float(np.clip(value, 0.0, 1.0)) for key, value in members.items()}
+    other_way = [
+        estimator._solve(exchanged(table), rng).alpha for estimator in (BBE(), ROCSlope())
+    ]
+    auc = auc_pu(table)
+    shares = [
+        *forward[list(SEEN)],
+        *backward[list(SEEN)],
+        *members.values(),
+        rule_values.get("e1", rules.alpha),
+        *other_way,
+    ]
+    inputs = np.concatenate(
+        [
+            stretched(np.clip(shares, 0.0, 1.0)),
+            [
+                auc,
+                np.log(max(auc - 0.5, 0.01)),
+                np.log(np.clip(table.n_labeled, 40, 5_000)),
+                np.log(np.clip(table.n_unlabeled, 300, 20_000)),
+            ],
+        ]
+    )
+    return Evidence(members, (float(forward[4]), float(backward[4])), inputs)
+
+
+def combine(inputs: FloatArray, *, labels_known: bool) -> tuple[FloatArray, FloatArray]:
+    """Return quantiles of alpha and of beta for what :func:`evidence` found."""
+    asked = np.append(inputs, float(labels_known))
+    answers = load_network("auto")(asked[None])[0].reshape(2, len(QUANTILES))
+    # The network says by how much alpha differs from ShareNet's share.
+    alphas = answers[0] + inputs[SEEN.index(4)]
+    squeezed = np.sort(np.sin(np.pi / 2 * np.clip([alphas, answers[1]], 0.0, 1.0)) ** 2, axis=1)
+    return squeezed[0], squeezed[1]
+
+
+def stretched(share: Any) -> FloatArray:
+    """Map a share to a scale on which errors near 0 and 1 count as much as elsewhere."""
+    scaled: FloatArray = 2 / np.pi * np.arcsin(np.sqrt(share))
+    return scaled
 
 
 def estimate(
@@ -27,35 +229,70 @@ def estimate(
     confidence: float = 0.95,
     transform: Any = "auto",
 ) -> PriorEstimate:
-    """Estimate how many positives hide among the unlabeled rows."""
-    if X is not None and scores is not None:
-        raise InvalidInputError("estimate got scores and X. Pass one of them.")
-    if method != "auto":
-        options = {"random_state": random_state, "confidence": confidence}
-        estimator = make("priors", method, "estimate", **options)
-        if X is not None:
-            found: PriorEstimate = estimator.set_params(transform=transform).fit(X, s).estimate_
-        else:
-            found = estimator.fit_scores(s, scores).estimate_
-        return found
+    """Estimate how many positives hide among the unlabeled rows.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,) or ScoreTable
+        1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+    scores : array-like of shape (n,), optional
+        Scores of rows that the classifier was not fitted on; higher is more positive.
+    X : array-like, sparse matrix or data frame with n rows, optional
+        Features, instead of scores: a classifier is then fitted and scored out of fold.
+    method : str, default="auto"
+        The combination that measures best, or the key of one estimator (``recoup list priors``).
+    random_state : int, default=0
+        Seed of everything random.
+    beta : float, "estimate" or None, default=None
+        What is known about the labels: the share of true positives among them (1.0 if every
+        label is right), ``"estimate"`` to have it estimated too, or None to take labels as right
+        unless there are clear signs against it.
+    confidence : float, default=0.95
+        Level of the interval.
+    transform : {"auto", "logistic", "boosting", "forest"} or classifier, default="auto"
+        How features become scores.
+
+    Returns
+    -------
+    PriorEstimate
+
+    Examples
+    --------
+    >>> from recoup import load_example
+    >>> example = load_example()
+    >>> found = estimate(example.s, example.scores["score_boosting"])
+    >>> found.method, list(found.members)
+    ('auto', ['share-net', 'bbe', 'dedpul', 'pulscar', 'roc-slope', 'elkan-noto'])
+    >>> estimate(example.s, example.scores["score_boosting"], method="bbe").method
+    'bbe'
+    """
+    if (X is None) == (scores is None and not isinstance(s, ScoreTable)):
+        raise InvalidInputError(
+            "estimate needs scores or X beside s, one of them. "
+            f"Got {'neither' if X is None else 'both'}."
+        )
+    estimator = _estimator(method, beta, {"random_state": random_state, "confidence": confidence})
+    found: PriorEstimate
     if X is not None:
-        honest = honest_scores(X, s, transform, random_state, "estimate")
-        s, scores = honest.s, honest.scores
-    table = checked_table(s, scores, "estimate")
-    members = {}
-    for key in ("dist-curve", "bbe", "dedpul", "roc-slope", "alphamax"):
-        if key in registered("priors"):
-            options = {"random_state": random_state, "interval": None}
-            members[key] = make("priors", key, "estimate", **options).fit_scores(table).alpha_
-    values = np.array(list(members.values()))
-    draws = np.clip(np.random.default_rng(random_state).normal(values.mean(), 0.03, 500), 0, 0.99)
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return PriorEstimate(
-        alpha=float(np.median(values)),
-        interval=(float(low), float(high)),
-        draws=draws,
-        method=brief(method),
-        members=members,
-        n_labeled=int(table.n_labeled),
-        n_unlabeled=int(table.n_unlabeled),
+        found = estimator.set_params(transform=transform).fit(X, s).estimate_
+    else:
+        found = estimator.fit_scores(s, scores).estimate_
+    return found
+
+
+def _estimator(method: str, beta: Any, options: dict[str, Any]) -> Any:
+    """Build the estimator that a method and what is known about beta call for."""
+    chosen = registered("priors").get(method)
+    if chosen is Auto:
+        return Auto(beta=beta, **options)
+    estimator = make("priors", method, "estimate", **options)
+    if beta in (None, 1, 1.0) or estimator.tags.finds_beta:
+        return estimator
+    if beta == "estimate" and estimator.tags.reads == "scores" and not estimator.tags.wraps:
+        from recoup.priors.noisy import NoisyPU
+
+        return NoisyPU(estimator, always=True, **options)
+    raise InvalidInputError(
+        f"estimate cannot take beta={brief(beta)} with method {method!r}, which assumes that every "
+        f"label is right. Use method='auto' or 'noisy-pu', or beta=1.0."
     )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
 from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
+
+# Thresholds that the curve shows at most.
+SHOWN = 1000
+# And the widest bound that it shows.
+WIDEST = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -18,7 +26,48 @@ class BBE(ScorePriorEstimator):
 
     With :math:`q_u(c)` and :math:`q_p(c)` the shares of unlabeled and labeled rows that score at
     least :math:`c`, every ratio :math:`q_u / q_p` is at least alpha, up to noise. The threshold
-    with the least ratio plus bound on its noise is chosen.
+    with the least ratio plus bound on its noise is chosen:
+
+    .. math::
+
+       \hat c = \arg\min_c \frac{q_u(c)}{q_p(c)} + \frac{1 + \gamma}{q_p(c)} \left(
+           \sqrt{\frac{\log(4 / \delta)}{2 n_u}} + \sqrt{\frac{\log(4 / \delta)}{2 n_l}} \right),
+       \qquad \alpha = \frac{q_u(\hat c)}{q_p(\hat c)}
+
+    Parameters
+    ----------
+    delta : float, default=0.1
+        Chance that the bound fails at some threshold.
+    gamma : float, default=0.01
+        Slack of the bound.
+
+    The others are those of :class:`recoup.priors.PriorEstimator`.
+
+    Notes
+    -----
+    Only the order of the scores matters. Rows with equal scores lie above a threshold together,
+    unlabeled ones like labeled ones; the authors' code leaves out the unlabeled row at the
+    threshold.
+
+    ``upper_limit`` is the least ratio plus bound over all thresholds, with delta replaced by
+    ``1 - confidence``: alpha stays below it with at least that confidence, whatever the score.
+    There is no such lower limit: the curve's ``ratio - bound`` is one only if all rows above the
+    threshold are positive.
+
+    References
+    ----------
+    Garg, Wu, Smola, Balakrishnan and Lipton, "Mixture proportion estimation and PU learning: a
+    modern approach", NeurIPS 2021, Algorithm 1 and Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> s = np.repeat([1, 0], [1000, 4000])
+    >>> positive = (s == 1) | (rng.random(5000) < 0.3)
+    >>> found = BBE(interval=None).fit_scores(s, rng.normal(4.0 * positive)).estimate_
+    >>> round(found.alpha, 2), round(found.upper_limit, 2)
+    (0.3, 0.38)
     """
 
     tags: ClassVar[PriorTags] = PriorTags(
@@ -33,21 +82,38 @@ class BBE(ScorePriorEstimator):
     gamma: float = 0.01
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
+        if not (0 < self.delta < 1 and self.gamma >= 0):
+            raise InvalidInputError(
+                f"BBE needs delta, the chance that its bound fails, between 0 and 1 and gamma not "
+                f"negative. Got delta={brief(self.delta)}, gamma={brief(self.gamma)}. Pass 0.1 and "
+                f"0.01 as the authors do."
+            )
         q_p, q_u = table.heads("labeled"), table.heads("unlabeled")
         some = q_p > 0
         q_p, q_u = q_p[some], q_u[some]
-        noise = sum(
-            np.sqrt(np.log(4 / self.delta) / (2 * n)) for n in (table.n_labeled, table.n_unlabeled)
-        )
-        ratio, bound = q_u / q_p, (1 + self.gamma) * noise / q_p
+        ratio = q_u / q_p
+        bound = (1 + self.gamma) * _noise(table, self.delta) / q_p
         best = int(np.argmin(ratio + bound))
+        # Where few labeled rows lie above, the bound would dwarf all that matters.
+        first = min(int(np.argmax(bound <= WIDEST)), best) if bound[-1] <= WIDEST else best
+        shown = np.union1d(np.linspace(first, len(ratio) - 1, SHOWN).astype(np.intp), [best])
         curve = PriorCurve(
-            x=q_p,
-            lines={"ratio": ratio, "ratio + bound": ratio + bound, "ratio - bound": ratio - bound},
+            x=q_p[shown],
+            lines={
+                "ratio": ratio[shown],
+                "ratio + bound": (ratio + bound)[shown],
+                "ratio - bound": (ratio - bound)[shown],
+            },
             x_label="share of labeled rows above the threshold",
             y_label="unlabeled over labeled share",
             marker=float(q_p[best]),
         )
-        return Finding(
-            float(ratio[best]), curve=curve, upper_limit=min(float((ratio + bound)[best]), 1.0)
-        )
+        certified = float(np.min((q_u + _noise(table, 1 - self.confidence)) / q_p))
+        return Finding(float(ratio[best]), curve=curve, upper_limit=min(certified, 1.0))
+
+
+def _noise(table: ScoreTable, delta: float) -> float:
+    """How far both shares together may be off at any threshold, but for a chance of delta."""
+    return sum(
+        math.sqrt(math.log(4 / delta) / (2 * n)) for n in (table.n_labeled, table.n_unlabeled)
+    )

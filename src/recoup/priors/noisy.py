@@ -1,0 +1,262 @@
+"""NoisyPU and AlphaMaxNoisy: alpha and beta together, when some labels are wrong."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.area import auc_pu
+from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator, plausible
+from recoup.priors._resample import exchanged
+from recoup.priors.alphamax import AlphaMax
+from recoup.priors.bbe import BBE
+from recoup.priors.conversions import unmixed_shares
+from recoup.priors.results import PriorCurve, PriorEstimate
+from recoup.scores.table import ScoreTable
+
+# Drawn rows that cannot be told apart say nothing; all rows that cannot are refused.
+ALMOST_ONE = 1 - 1e-6
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _BothDirections(ScorePriorEstimator):
+    """Base of estimators of alpha and beta by two runs, the second with exchanged roles."""
+
+    @abstractmethod
+    def _directions(self) -> tuple[ScorePriorEstimator, ScorePriorEstimator]:
+        """Estimators for the two runs."""
+
+    def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
+        first, second = self._directions()
+        there, back = first._solve(table, rng), second._solve(exchanged(table), rng)
+        kappa_1, kappa_2 = (float(np.clip(run.alpha, 0.0, 1.0)) for run in (there, back))
+        alpha, beta = unmixed_shares(min(kappa_1, ALMOST_ONE), min(kappa_2, ALMOST_ONE))
+        return Finding(
+            alpha,
+            beta,
+            curve=_joined(there.curve, back.curve),
+            converged=there.converged and back.converged,
+            warnings=there.warnings
+            + tuple(f"With roles exchanged: {text}" for text in back.warnings),
+            kappa_1=kappa_1,
+            kappa_2=kappa_2,
+        )
+
+    def _estimated(
+        self,
+        table: ScoreTable,
+        transform: str,
+        refits: Callable[[int], ScoreTable] | None,
+        started: float,
+    ) -> PriorEstimate:
+        finding = self._solve(table, self._rng("point"))
+        if finding.kappa_1 * finding.kappa_2 >= 1:
+            raise InvalidInputError(
+                f"{self._name} needs labeled and unlabeled rows that differ. Got kappa_1 = "
+                f"kappa_2 = 1: each sample could be all of the other, so that alpha and beta can "
+                f"be anything. Use scores that tell the two apart."
+            )
+        draws = None
+        if self.interval is not None:
+            draws = self._draws(table, finding, refits)
+        finding, draws = self._decided(table, finding, draws)
+        sizes = (int(table.n_labeled), int(table.n_unlabeled))
+        return self._concluded(finding, draws, sizes, auc_pu(table), transform, started)
+
+    def _decided(
+        self, table: ScoreTable, finding: Finding, draws: FloatArray | None
+    ) -> tuple[Finding, FloatArray | None]:
+        """Choose between what was found and labels that are all right."""
+        return finding, draws
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NoisyPU(_BothDirections):
+    r"""Alpha and beta by any estimator, run a second time with labeled and unlabeled exchanged.
+
+    The first run finds how much of the unlabeled rows may be distributed as the labeled ones,
+    :math:`\kappa_1 = \alpha / \beta`; the second how much of the labeled rows as the unlabeled
+    ones, :math:`\kappa_2 = (1 - \beta) / (1 - \alpha)`. Hence
+
+    .. math::
+
+        \alpha = \frac{\kappa_1 (1 - \kappa_2)}{1 - \kappa_1 \kappa_2}, \qquad
+        \beta = \frac{1 - \kappa_2}{1 - \kappa_1 \kappa_2}
+
+    Where the classes overlap, every estimator finds some :math:`\kappa_2` in clean labels too. So
+    labels count as wrong only if its lower confidence limit exceeds a tolerance; otherwise beta
+    is 1 and alpha is :math:`\kappa_1`.
+
+    Parameters
+    ----------
+    estimator : PriorEstimator, optional
+        What runs; it must read scores and not find beta itself. By default
+        :class:`recoup.priors.BBE`. Its own ``transform``, ``interval`` and ``random_state`` are
+        not used.
+    second : PriorEstimator, optional
+        What runs with exchanged roles; by default the same.
+    tolerance : float, default=0.05
+        Lower limit of :math:`\kappa_2` up to which the labels count as right.
+    always : bool, default=False
+        Whether to find beta whatever that limit.
+
+    The others are those of :class:`recoup.priors.PriorEstimator`.
+
+    References
+    ----------
+    Jain, White and Radivojac, "Estimating the class prior and posterior from noisy positives and
+    unlabeled data", NIPS 2016, arXiv:1606.08561.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> s = np.repeat([1, 0], [1000, 4000])
+    >>> positive = rng.random(5000) < np.where(s == 1, 0.8, 0.3)
+    >>> scores = rng.normal(np.where(positive, 4.0, 0.0))
+    >>> found = NoisyPU(n_draws=50).fit_scores(s, scores).estimate_
+    >>> round(found.alpha, 2), round(found.beta, 2)
+    (0.3, 0.78)
+    """
+
+    tags: ClassVar[PriorTags] = PriorTags(
+        key="noisy-pu",
+        reads="scores",
+        assumes="neither class holds a share that is distributed as the other",
+        cost="that of its estimator, twice",
+        source="Jain et al. 2016",
+        finds_beta=True,
+        wraps=True,
+    )
+
+    estimator: Any = field(default=None, kw_only=False)
+    second: Any = None
+    tolerance: float = 0.05
+    always: bool = False
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for name in ("estimator", "second"):
+            inner = getattr(self, name)
+            if inner is None:
+                continue
+            if not isinstance(inner, ScorePriorEstimator) or inner.tags.finds_beta:
+                raise InvalidInputError(
+                    f"NoisyPU needs {name} to estimate alpha alone, from scores: it is run on "
+                    f"the same scores with exchanged roles. Got {brief(inner)}. "
+                    f"Pass an object such as recoup.priors.BBE()."
+                )
+            inner._check_options()
+        if not 0 <= self.tolerance < 1:
+            raise InvalidInputError(
+                f"NoisyPU needs 0 <= tolerance < 1: it is a share of the labeled rows. "
+                f"Got {brief(self.tolerance)}."
+            )
+
+    def _directions(self) -> tuple[ScorePriorEstimator, ScorePriorEstimator]:
+        first = clone(self.estimator) if self.estimator is not None else BBE()
+        return first, clone(self.second) if self.second is not None else first
+
+    def _decided(
+        self, table: ScoreTable, finding: Finding, draws: FloatArray | None
+    ) -> tuple[Finding, FloatArray | None]:
+        if self.always:
+            return finding, draws
+        pairs = draws
+        if pairs is None:
+            # The answer must not depend on whether an interval is asked for.
+            pairs = clone(self).set_params(interval="subsample")._draws(table, finding, None)
+        alpha, beta = pairs.T
+        limit = float(np.quantile((1 - beta) / (1 - alpha), 1 - self.confidence))
+        told = f"At least {limit:.3f} of the labeled rows look like unlabeled ones"
+        if limit > self.tolerance:
+            warning = (
+                f"{told}, more than the tolerance of {self.tolerance:g}: labels count as partly "
+                f"wrong. Overlap of the classes has the same effect: if they are known to be "
+                f"right, run the estimator alone."
+            )
+            return replace(finding, warnings=(*finding.warnings, warning)), draws
+        warning = (
+            f"{told}, not more than the tolerance of {self.tolerance:g}: all labels count as "
+            f"right (beta = 1)."
+        )
+        clean = replace(
+            finding, alpha=finding.kappa_1, beta=1.0, warnings=(*finding.warnings, warning)
+        )
+        if draws is None:
+            return clean, None
+        return clean, plausible(np.column_stack([alpha / beta, np.ones(len(draws))]), both=True)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlphaMaxNoisy(_BothDirections):
+    r"""AlphaMax in both directions: alpha and beta as in the paper that introduced them.
+
+    From :math:`\kappa_1 = \alpha / \beta` and, with labeled and unlabeled rows exchanged,
+    :math:`\kappa_2 = (1 - \beta) / (1 - \alpha)`:
+
+    .. math::
+
+        \alpha = \frac{\kappa_1 (1 - \kappa_2)}{1 - \kappa_1 \kappa_2}, \qquad
+        \beta = \frac{1 - \kappa_2}{1 - \kappa_1 \kappa_2}
+
+    Unlike :class:`NoisyPU`, it finds beta always, so that clean labels come out as slightly wrong
+    where the classes overlap.
+
+    Parameters
+    ----------
+    mirror : bool, default=False
+        As in :class:`recoup.priors.AlphaMax`.
+
+    The others are those of :class:`recoup.priors.PriorEstimator`.
+
+    References
+    ----------
+    Jain, White and Radivojac, "Estimating the class prior and posterior from noisy positives and
+    unlabeled data", NIPS 2016, arXiv:1606.08561.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> s = np.repeat([1, 0], [1000, 4000])
+    >>> positive = rng.random(5000) < np.where(s == 1, 0.8, 0.3)
+    >>> scores = rng.normal(np.where(positive, 4.0, 0.0))
+    >>> found = AlphaMaxNoisy(n_draws=20).fit_scores(s, scores).estimate_
+    >>> round(found.alpha, 2), round(found.beta, 2)
+    (0.3, 0.8)
+    """
+
+    tags: ClassVar[PriorTags] = PriorTags(
+        key="alphamax-noisy",
+        reads="scores",
+        assumes="neither class holds a share that is distributed as the other",
+        cost="n log n",
+        source="Jain et al. 2016",
+        finds_beta=True,
+    )
+
+    mirror: bool = False
+
+    def _directions(self) -> tuple[ScorePriorEstimator, ScorePriorEstimator]:
+        both = AlphaMax(mirror=self.mirror)
+        return both, both
+
+
+def _joined(there: PriorCurve | None, back: PriorCurve | None) -> PriorCurve | None:
+    """Add the main line of the second run, where both run over the same values."""
+    if there is None or back is None or not np.array_equal(there.x, back.x):
+        return there
+    name, line = next(iter(back.lines.items()))
+    return replace(
+        there,
+        lines={**there.lines, f"{name}, roles exchanged": line},
+        x_label="share of one sample that may be distributed as the other",
+    )

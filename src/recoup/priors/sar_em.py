@@ -1,0 +1,267 @@
+"""SAR-EM: classifier and propensity fitted together, for labels that favor some positives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError
+from recoup.priors._base import FeaturePriorEstimator, Finding, PriorTags
+from recoup.priors.conversions import alpha_from_pooled
+from recoup.priors.results import PriorCurve
+
+# Probabilities are kept this far from 0 and 1, so that logarithms and odds stay finite.
+EDGE = 1e-9
+# Iterations over which the slope of the propensities is taken.
+WINDOW = 10
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SAREM(FeaturePriorEstimator):
+    r"""Classifier and propensity that make the labels most likely, by expectation maximisation.
+
+    With :math:`h(x) = P(y=1 \mid x)` and the propensity :math:`e(x) = P(s=1 \mid y=1, x)`, a row
+    is labeled with probability :math:`h(x) e(x)`. In turn, unlabeled rows get their chance to be
+    positive,
+
+    .. math:: q = \frac{h (1 - e)}{1 - h e},
+
+    and both models are fitted with these weights: h on all rows as positive with weight q and as
+    negative with 1 - q, e on s with weight q.
+
+    Parameters
+    ----------
+    propensity_features : sequence of int, optional
+        Columns of X that decide which positives get a label. By default all; h and e are then
+        interchangeable in the likelihood, and what tells them apart is only the start of the
+        iteration.
+    classifier, propensity_model : classifier, optional
+        Any with ``sample_weight`` in ``fit`` and ``predict_proba``. By default logistic
+        regression on standardized features.
+    max_iter : int, default=500
+        Iterations at most.
+    tol : float, default=1e-4
+        Stop when the propensities of unlabeled rows move by less per iteration, on average over
+        the last ten, and the log-likelihood of all rows together grows by less than n times that
+        over them.
+
+    The others are those of :class:`recoup.priors.PriorEstimator`.
+
+    Attributes
+    ----------
+    propensity_ : ndarray of shape (n,)
+        e(x) of the labeled and unlabeled rows, in their order.
+    posterior_ : ndarray of shape (n,)
+        h(x) of the same rows.
+
+    Notes
+    -----
+    Alpha is identified by the shape of the two models alone: if h or e is not logistic in the
+    features, the estimate is off and nothing in the data tells. Choose ``propensity_features``
+    by what is known about how labels came about. No interval is made unless asked for, since
+    every draw runs the iteration anew.
+
+    References
+    ----------
+    Bekker, J., Robberechts, P. and Davis, J. (2019). Beyond the selected completely at random
+    assumption for learning from positive and unlabeled data. ECML PKDD. Section 4.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(4000, 2))
+    >>> positive = rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> s = positive & (rng.random(4000) < 1 / (1 + np.exp(1 - X[:, 1])))
+    >>> found = SAREM(propensity_features=[1]).fit(X, s)
+    >>> round(found.alpha_, 1), round(float(positive[~s].mean()), 1)
+    (0.4, 0.4)
+    """
+
+    tags: ClassVar[PriorTags] = PriorTags(
+        key="sar-em",
+        reads="features",
+        assumes="posterior and propensity are of the chosen (logistic) form, on known features",
+        cost="n per iteration",
+        source="Bekker et al. 2019",
+        selection="SAR",
+    )
+
+    propensity_features: Sequence[int] | None = None
+    classifier: Any = None
+    propensity_model: Any = None
+    max_iter: int = 500
+    tol: float = 1e-4
+    interval: str | None = None
+    n_draws: int = 20
+
+    propensity_: FloatArray = field(init=False)
+    posterior_: FloatArray = field(init=False)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not self.max_iter >= 1 or not self.tol > 0:
+            raise InvalidInputError(
+                f"{self._name} needs max_iter >= 1 and tol > 0. Got {brief(self.max_iter)} and "
+                f"{brief(self.tol)}."
+            )
+
+    def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
+        chosen = self._propensity_columns(X)
+        posterior_of = _model(self.classifier, X, rng)
+        propensity_of = _model(self.propensity_model, chosen, rng)
+        labeled, n = s == 1, len(s)
+        share = labeled.mean()
+        h = posterior_of.fit(labeled.astype(float), np.where(labeled, 1 - share, share))
+        e = propensity_of.fit(labeled.astype(float), np.where(labeled, 1.0, h))
+        trace, slopes, converged = [_log_likelihood(h, e, labeled)], [], False
+        while not converged and len(trace) <= self.max_iter:
+            q = np.where(labeled, 1.0, h * (1 - e) / (1 - h * e))
+            before = e
+            e = propensity_of.fit(labeled.astype(float), q)
+            h = posterior_of.fit(q, np.ones(n))
+            trace.append(_log_likelihood(h, e, labeled))
+            slopes.append(float(np.abs(e - before)[~labeled].mean()))
+            if len(slopes) >= WINDOW:
+                gain = (trace[-1] - trace[-1 - WINDOW]) / n
+                converged = bool(np.mean(slopes[-WINDOW:]) < self.tol and gain < self.tol)
+        self.propensity_, self.posterior_ = e, h
+
+        n_labeled, n_unlabeled = int(labeled.sum()), int(n - labeled.sum())
+        warnings = []
+        if not converged:
+            warnings.append(
+                f"Not converged after {self.max_iter} iterations: propensities still move by "
+                f"{slopes[-1]:.1e} per iteration. Raise max_iter."
+            )
+        if self.propensity_features is None and X.shape[1] > 1:
+            warnings.append(
+                "Classifier and propensity look at the same features, so that the labels alone "
+                "cannot tell one from the other. Name the columns that labeling depends on in "
+                "propensity_features."
+            )
+        curve = PriorCurve(
+            x=np.arange(len(trace), dtype=float),
+            lines={"log-likelihood": np.array(trace) / n},
+            x_label="iteration",
+            y_label="log-likelihood per row",
+            marker=float(len(trace) - 1),
+        )
+        weighted = float((1 / e[labeled]).sum() / n)
+        return Finding(
+            float(alpha_from_pooled(h.mean(), n_labeled, n_unlabeled)),
+            curve=curve,
+            converged=converged,
+            warnings=tuple(warnings),
+            members={
+                "inverse propensity": float(alpha_from_pooled(weighted, n_labeled, n_unlabeled))
+            },
+        )
+
+    def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
+        of_all_rows = self.propensity_, self.posterior_
+        draws = super()._draws(X, s, finding)
+        self.propensity_, self.posterior_ = of_all_rows
+        return draws
+
+    def _propensity_columns(self, X: FloatArray) -> FloatArray:
+        if self.propensity_features is None:
+            return X
+        places = np.asarray(self.propensity_features)
+        usable = places.ndim == 1 and places.dtype.kind in "iu" and len(places) > 0
+        if not usable or (places >= X.shape[1]).any() or (places < -X.shape[1]).any():
+            raise InvalidInputError(
+                f"{self._name} needs propensity_features to be numbers of columns of X, which has "
+                f"{X.shape[1]}. Got {brief(self.propensity_features)}."
+            )
+        return X[:, places]
+
+
+def _log_likelihood(h: FloatArray, e: FloatArray, labeled: NDArray[np.bool_]) -> float:
+    chance = h * e
+    return float(np.log(np.where(labeled, chance, 1 - chance)).sum())
+
+
+class _Model(Protocol):
+    """Fits soft targets with weights; returns the probabilities of its rows."""
+
+    def fit(self, target: FloatArray, weight: FloatArray) -> FloatArray: ...
+
+
+def _model(classifier: Any, X: FloatArray, rng: np.random.Generator) -> _Model:
+    if classifier is None:
+        return _Logistic(X)
+    return _Wrapped(classifier, X, int(rng.integers(2**31)))
+
+
+class _Logistic:
+    """Logistic regression that goes on from its last coefficients.
+
+    The penalty is that of scikit-learn's default, half the squared norm of the coefficients.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        spread = X.std(axis=0)
+        scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        self.design = np.column_stack([np.ones(len(X)), scaled])
+        self.penalty = np.append(1e-8, np.ones(X.shape[1]))
+        self.coefficients = np.zeros(self.design.shape[1])
+
+    def fit(self, target: FloatArray, weight: FloatArray) -> FloatArray:
+        """Maximise the penalised likelihood by Newton steps, halved where they overshoot."""
+        loss = self._loss(self.coefficients, target, weight)
+        for _ in range(25):
+            p = self._probabilities(self.coefficients)
+            slope = self.design.T @ (weight * (target - p)) - self.penalty * self.coefficients
+            bend = (self.design * (weight * p * (1 - p))[:, None]).T @ self.design
+            step = np.linalg.solve(bend + np.diag(self.penalty), slope)
+            for _ in range(20):
+                trial = self.coefficients + step
+                found = self._loss(trial, target, weight)
+                if found <= loss:
+                    break
+                step = step / 2
+            else:
+                break
+            self.coefficients, gain, loss = trial, loss - found, found
+            if gain < 1e-9 * (1 + abs(loss)):
+                break
+        return np.clip(self._probabilities(self.coefficients), EDGE, 1 - EDGE)
+
+    def _probabilities(self, coefficients: FloatArray) -> FloatArray:
+        from scipy.special import expit
+
+        p: FloatArray = expit(self.design @ coefficients)
+        return p
+
+    def _loss(self, coefficients: FloatArray, target: FloatArray, weight: FloatArray) -> float:
+        margin = self.design @ coefficients
+        each = np.logaddexp(0.0, margin) - target * margin
+        return float(weight @ each + 0.5 * (self.penalty * coefficients**2).sum())
+
+
+class _Wrapped:
+    """Any classifier that takes weights; rows count once as positive and once as negative."""
+
+    def __init__(self, classifier: Any, X: FloatArray, seed: int) -> None:
+        self.classifier, self.X, self.seed = classifier, X, seed
+
+    def fit(self, target: FloatArray, weight: FloatArray) -> FloatArray:
+        """Fit a clone; its seed stays the same, so that iterations differ by their weights."""
+        from sklearn.base import clone
+
+        model = clone(self.classifier)
+        if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
+            model.set_params(random_state=self.seed)
+        rows = np.concatenate([self.X, self.X])
+        classes = np.repeat([1, 0], len(self.X))
+        weights = np.concatenate([weight * target, weight * (1 - target)])
+        some = weights > 0
+        model.fit(rows[some], classes[some], sample_weight=weights[some])
+        p: FloatArray = np.asarray(model.predict_proba(self.X)[:, 1], float)
+        clipped: FloatArray = np.clip(p, EDGE, 1 - EDGE)
+        return clipped

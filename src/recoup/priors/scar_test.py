@@ -1,0 +1,464 @@
+"""scar_test: whether the labeled rows can be a random sample of the positives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recoup._checks import (
+    FloatArray,
+    as_numbers,
+    brief,
+    check_same_length,
+    did_you_mean,
+    label_masks,
+)
+from recoup._prior import Prior
+from recoup._results import html_table, make_frame, to_plain
+from recoup._seeds import check_seed, named_rng
+from recoup.exceptions import InvalidInputError
+from recoup.priors._base import UNINFORMATIVE_AUC, check_sizes, constant_scores_error
+from recoup.priors._resample import counts_only
+from recoup.priors._transform import CLASSIFIERS, _clearly_better, _sparse_logistic
+from recoup.priors.auto import estimate
+from recoup.priors.conversions import label_frequency
+from recoup.scores.crossfit import (
+    CrossfitScores,
+    _auc_pu,
+    _checked_method,
+    _name,
+    _seeded,
+)
+from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.table import ScoreTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recoup.plot.scar import ScarDisplay
+
+CALLER = "scar_test"
+N_FOLDS = 5
+# The test reads shares of labels above at most this many thresholds.
+N_BINS = 60
+# The fewest rows above a threshold.
+MIN_TOP = 20
+# The posterior under the null bends at these normal quantiles of the ranks of rows.
+KNOTS = (0.0, 1.2)
+FEW_LABELED = 50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScarTest:
+    """What :func:`scar_test` found.
+
+    Attributes
+    ----------
+    statistic : float
+        Labels that the highest-scoring rows have beyond what labels at random allow, in standard
+        errors, at the threshold where they are most.
+    p_value : float
+        Share of resamples with labels at random whose statistic is at least as large.
+    null : ndarray of shape (n_resamples,)
+        Statistics of the resamples.
+    alpha : float
+        Share of positives among the unlabeled rows that the test reckons with.
+    label_frequency : float
+        Share of the positives that are labeled, and so the largest share of labels that any
+        group of rows can have.
+    n_labeled, n_unlabeled : int
+        Rows that were tested; those of the first fold only train.
+    n_top, labeled_top : int
+        Rows above the threshold of the statistic, and how many of them are labeled.
+    auc_pu : float
+        How well the scores tell labeled from unlabeled rows.
+    method : str
+        Where the scores and alpha come from.
+    warnings : tuple of str
+        Reasons to doubt the answer.
+    """
+
+    statistic: float
+    p_value: float
+    null: FloatArray
+    alpha: float
+    label_frequency: float
+    n_labeled: int
+    n_unlabeled: int
+    n_top: int
+    labeled_top: int
+    auc_pu: float
+    method: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def expected_top(self) -> float:
+        """The most labels to expect in those rows: all are positive, and labels are at random."""
+        return self.label_frequency * self.n_top
+
+    def __repr__(self) -> str:
+        """Show the answer on one line."""
+        return (
+            f"ScarTest(p={self.p_value:.3g}, statistic={self.statistic:.3g}, top "
+            f"{self.n_top:,} rows: {self.labeled_top:,} labeled, at most {self.expected_top:,.1f} "
+            f"expected, alpha={self.alpha:.3g}, n={self.n_labeled}+{self.n_unlabeled})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, texts and lists."""
+        names = (
+            "statistic", "p_value", "alpha", "label_frequency", "n_labeled", "n_unlabeled",
+            "n_top", "labeled_top", "expected_top", "auc_pu", "method", "warnings", "null",
+        )  # fmt: skip
+        plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in names}
+        return plain
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the answer as one row."""
+        plain = self.to_dict()
+        return make_frame(
+            {name: [plain[name]] for name in plain if name not in ("null", "warnings")}
+        )
+
+    def plot(self, ax: Any = None) -> ScarDisplay:
+        """Draw the statistic beside those of the resamples."""
+        from recoup.plot.scar import ScarDisplay
+
+        return ScarDisplay(
+            statistic=self.statistic,
+            null=self.null,
+            p_value=self.p_value,
+            name="Labels beyond those at random, in standard errors",
+        ).plot(ax)
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "p": [f"{self.p_value:.3g}"],
+            "statistic": [f"{self.statistic:.3f}"],
+            "top rows": [f"{self.n_top:,}"],
+            "labeled": [f"{self.labeled_top:,}"],
+            "expected at most": [f"{self.expected_top:,.1f}"],
+        }
+        return html_table(columns, repr(self))
+
+
+def scar_test(
+    X: Any,
+    s: ArrayLike,
+    alpha: Any = None,
+    n_resamples: int = 199,
+    classifier: Any = "auto",
+    random_state: int = 0,
+) -> ScarTest:
+    r"""Test whether the labeled rows can be a random sample of the positives.
+
+    If labels were given to positives at random (selected completely at random, SCAR), no group
+    of rows has a larger share of labels than the positives themselves,
+
+    .. math:: P(s=1 \mid x) = c\, P(y=1 \mid x) \le c = \frac{n_l}{n_l + \alpha n_u},
+
+    and if alpha is known, that is all that labels at random imply about features and labels.
+    Rows are ranked by a classifier that has learned the labels of other rows: each fifth of them
+    by one that was fitted on the fifths before it, so that the first only trains. The
+    statistic is the largest excess of labels over c among the k highest-scoring rows, in standard
+    errors, over k. Its distribution under labels at random comes from simulation: a posterior of
+    at most 1 is fitted to the labels as a smooth function of the rank, classes are drawn from it,
+    and as many labels as there are given to the drawn positives at random.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame with n rows
+        Features; or, with ``classifier=None``, one column of scores of models that have not seen
+        the rows (best from before: see Notes).
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+    alpha : float, (low, high), draws, or prior estimate, optional
+        Share of positives among the unlabeled rows, from a source that does not rest on the
+        labels: a survey, an audit, a sample that was checked by hand. The lowest plausible value
+        is used. None estimates it from the same rows, and leaves the test almost blind (see
+        Notes).
+    n_resamples : int, default=199
+        Simulated sets of labels.
+    classifier : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        What ranks the rows, as ``transform`` of the prior estimators.
+    random_state : int, default=0
+        Seed of everything random.
+
+    Returns
+    -------
+    ScarTest
+
+    Notes
+    -----
+    A small p-value says that labels are more concentrated than alpha allows: some positives are
+    more likely to be labeled than others, or alpha is smaller than stated. A large one does not
+    show that labels are at random. Two things cannot be seen, by any test. Without alpha, every
+    way of labeling is one at random for some posterior, namely that proportional to the share of
+    labels; methods that estimate alpha from labels find the alpha of that posterior. And even with
+    alpha, labels that favor positives among which there are many negatives can keep their share
+    below c.
+
+    Alpha is the share in these rows. One that is known for a larger population differs from it
+    by chance: pass an interval that is wider by twice the root of alpha * (1 - alpha) / n_u.
+
+    The test is one-sided, since a share of labels below c may be due to negatives. It does not
+    assume that classes are separable, nor that the posterior has a certain form in the features;
+    the ranking may be poor, which costs power only. Scores by cross-fitting let labels rank each
+    other: with flexible classifiers the test then rejected up to 12% of random labels at 5%.
+
+    References
+    ----------
+    Teisseyre, P., Furmańczyk, K. and Mielniczuk, J. (2024). Verifying the selected completely at
+    random assumption in positive-unlabeled learning. arXiv:2404.00145: the idea to simulate the
+    null, there among presumed positives. The statistic and the null used here are different.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(3000) < 0.3
+    >>> X = rng.normal(2.0 * positive[:, None], size=(3000, 2))
+    >>> at_random = positive & (rng.random(3000) < 0.3)
+    >>> scar_test(X, at_random, alpha=positive[~at_random].mean(), classifier="logistic")
+    ScarTest(p=0.535, ...)
+    >>> clear_ones = positive & (rng.random(3000) < 0.6 * (X[:, 0] > 2))
+    >>> scar_test(X, clear_ones, alpha=positive[~clear_ones].mean(), classifier="logistic")
+    ScarTest(p=0.005, ...)
+    """
+    seed = check_seed(random_state, CALLER)
+    if not isinstance(n_resamples, Integral) or n_resamples < 19:
+        raise InvalidInputError(
+            f"{CALLER} needs n_resamples to be a whole number from 19: fewer cannot give p = 0.05. "
+            f"Got {brief(n_resamples)}."
+        )
+    labels, scores, source = _ranked(X, s, classifier, seed)
+    table = counts_only(ScoreTable._count(labels, scores, None, None, (), CALLER))
+    if len(table.scores) == 1:
+        raise constant_scores_error(CALLER, float(table.scores[0]))
+    share, warnings = _alpha(alpha, table, seed)
+    n_labeled, n_unlabeled = int(table.n_labeled), int(table.n_unlabeled)
+    n_hidden = round(share * n_unlabeled)
+    if not 0 < n_hidden < n_unlabeled:
+        raise InvalidInputError(
+            f"{CALLER} needs an alpha that leaves positives and negatives among the "
+            f"{n_unlabeled:,} unlabeled rows: with none there is nothing to compare the labels "
+            f"with. Got alpha={share:.3g}."
+        )
+    rows, labeled = _grouped(table)
+    frequency = float(label_frequency(share, n_labeled, n_unlabeled))
+    excess = _excess(rows, labeled, frequency)
+    posterior = _posterior(rows, labeled, frequency)
+    rng = named_rng(seed, CALLER, "null")
+    # Alpha is the share among all unlabeled rows; those that are tested were drawn from them.
+    n_all = int(label_masks(s, CALLER)[1].sum())
+    hidden = rng.hypergeometric(
+        round(share * n_all), n_all - round(share * n_all), n_unlabeled, size=int(n_resamples)
+    )
+    drawn = _labels_at_random(rows, posterior, n_labeled, n_labeled + hidden, rng)
+    null = _excess(rows, drawn, frequency).max(axis=-1)
+    best = int(np.argmax(excess))
+    auc = _auc(table)
+    if n_labeled < FEW_LABELED:
+        warnings.append(f"Only {n_labeled} labeled rows: the test sees strong selection only.")
+    if auc < UNINFORMATIVE_AUC:
+        warnings.append(
+            f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}), so that the "
+            f"test can see little. Use a better classifier."
+        )
+    return ScarTest(
+        statistic=float(excess[best]),
+        p_value=float((1 + np.count_nonzero(null >= excess[best])) / (len(null) + 1)),
+        null=null,
+        alpha=share,
+        label_frequency=frequency,
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+        n_top=int(np.cumsum(rows)[best]),
+        labeled_top=int(np.cumsum(labeled)[best]),
+        auc_pu=auc,
+        method=f"{source}, alpha {'estimated' if alpha is None else 'given'}",
+        warnings=tuple(warnings),
+    )
+
+
+def _ranked(
+    X: Any, s: ArrayLike, classifier: Any, seed: int
+) -> tuple[NDArray[Any], FloatArray, str]:
+    """Return labels, scores and where they come from, of the rows that are tested."""
+    labeled, unlabeled, _ = label_masks(s, CALLER)
+    check_sizes(int(labeled.sum()), int(unlabeled.sum()), CALLER)
+    if classifier is None:
+        scores = as_numbers(X, "X", f"{CALLER} with classifier=None")
+        check_same_length(scores, labeled, "X and s", CALLER)
+        return np.asarray(s), scores, "given scores"
+    if isinstance(classifier, str) and classifier not in ("auto", *CLASSIFIERS):
+        known = ("auto", *CLASSIFIERS)
+        raise InvalidInputError(
+            f"{CALLER} needs classifier to be a classifier, None for a single column of scores, "
+            f"or one of {', '.join(known)}. Got {brief(classifier)!r}."
+            f"{did_you_mean(classifier, known)}"
+        )
+    from sklearn.utils import _safe_indexing, indexable
+    from sklearn.utils.validation import _num_samples
+
+    (features,) = indexable(X)
+    check_same_length(np.empty(_num_samples(features)), labeled, "X and s", CALLER)
+    kept = np.flatnonzero(labeled | unlabeled)
+    features, target = _safe_indexing(features, kept), labeled[kept].astype(int)
+    if not (isinstance(classifier, str) and classifier == "auto"):
+        model = CLASSIFIERS[classifier]() if isinstance(classifier, str) else classifier
+        scored = forward_scores(model, features, target, seed)
+    elif hasattr(features, "tocsr"):
+        scored = forward_scores(_sparse_logistic(), features, target, seed)
+    else:
+        simple, rich = (
+            forward_scores(CLASSIFIERS[name](), features, target, seed)
+            for name in ("logistic", "boosting")
+        )
+        scored = rich if _clearly_better(rich, simple) else simple
+    return scored.s, scored.scores, scored.estimator_name
+
+
+def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int) -> CrossfitScores:
+    """Score each fold by a model that was fitted on the folds before it; the first has no scores.
+
+    In cross-fitting the labels of two folds rank each other's rows. Where models look at near
+    rows, neighbors that are both labeled then both come to the top, and the labels there vary up
+    to twice as much as labels at random. Labels that come later cannot do that.
+
+    Parameters
+    ----------
+    classifier : classifier or Pipeline
+        As in scikit-learn; it is cloned.
+    X : array-like, sparse matrix or data frame with n rows
+        Features.
+    target : ndarray of shape (n,)
+        1 labeled, 0 unlabeled.
+    seed : int
+        Deals rows to folds, and seeds the classifier.
+
+    Returns
+    -------
+    CrossfitScores
+        Of the rows of all folds but the first.
+    """
+    from sklearn.utils import _safe_indexing
+
+    rng = named_rng(seed, CALLER, "folds")
+    folds = [test for _, test in PUStratifiedKFold(N_FOLDS, random_state=rng).split(X, target)]
+    source = _checked_method("auto", classifier, None)
+    scores = np.full(len(target), np.nan)
+    fold = np.full(len(target), -1)
+    for number in range(1, len(folds)):
+        earlier, later = np.concatenate(folds[:number]), folds[number]
+        model = _seeded(classifier, rng)
+        model.fit(_safe_indexing(X, earlier), target[earlier])
+        answers = np.asarray(getattr(model, source)(_safe_indexing(X, later)), float)
+        scores[later] = answers[:, 1] if answers.ndim == 2 else answers
+        fold[later] = number
+    tested = fold > 0
+    s, scores = target[tested], scores[tested]
+    return CrossfitScores(
+        s, scores, fold[None, tested], _name(classifier), source, _auc_pu(s, scores)
+    )
+
+
+def _alpha(alpha: Any, table: ScoreTable, seed: int) -> tuple[float, list[str]]:
+    """Return the lowest plausible alpha: fewer positives leave more room for labels at random."""
+    if alpha is not None:
+        return float(Prior.of(alpha, 1.0, CALLER).range[0]), []
+    found = estimate(table, random_state=seed)
+    low = found.alpha if found.interval is None else found.interval[0]
+    # One positive and one negative at least: an interval that reaches 0 says nothing.
+    least = 1 / table.n_unlabeled
+    return float(np.clip(low, least, 1 - least)), [
+        "Alpha was estimated from the labels as if they were at random, so that the test can "
+        "hardly say otherwise. Pass an alpha that is known from elsewhere."
+    ]
+
+
+def _auc(table: ScoreTable) -> float:
+    from recoup.metrics.area import auc_pu
+
+    return float(auc_pu(table))
+
+
+def _grouped(table: ScoreTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count rows and labels between thresholds, from the highest score down.
+
+    Half of the thresholds are spread evenly over the rows, half are denser to the top. They do
+    not depend on the labels; rows with the same score stay together.
+    """
+    rows = (table.labeled + table.unlabeled)[::-1].astype(np.int64)
+    above, total = np.cumsum(rows), int(table.n_rows)
+    even = np.linspace(0, total, N_BINS // 2 + 1)[1:]
+    dense = np.geomspace(min(MIN_TOP, total), total, N_BINS // 2)
+    wanted = np.unique(np.round(np.concatenate([even, dense])))
+    last = np.unique(np.searchsorted(above, wanted))
+    labeled = np.cumsum(table.labeled[::-1])[last]
+    return np.diff(above[last], prepend=0), np.diff(labeled, prepend=0).astype(np.int64)
+
+
+def _excess(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: float) -> FloatArray:
+    """Labels above each threshold beyond the most to expect, in standard errors."""
+    above = np.cumsum(rows)
+    error = np.sqrt(above * frequency * (1 - frequency))
+    found = (np.cumsum(labeled, axis=-1) - frequency * above) / error
+    excess: FloatArray = np.where(above >= MIN_TOP, found, -np.inf)
+    return excess
+
+
+def _posterior(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: float) -> FloatArray:
+    """Fit P(labeled) = frequency * P(positive), the latter logistic in a spline of the rank."""
+    from scipy.special import expit, ndtri
+
+    rank = -ndtri((np.cumsum(rows) - rows / 2) / rows.sum())
+    design = np.column_stack(
+        [np.ones(len(rows)), rank, *(np.maximum(rank - knot, 0.0) for knot in KNOTS)]
+    )
+    penalty = np.append(1e-4, np.full(design.shape[1] - 1, 1e-2))
+    weights = np.zeros(design.shape[1])
+    weights[1] = 1.0
+    positive = expit(design @ weights)
+    for _ in range(50):
+        chance = np.clip(frequency * positive, 1e-9, 1 - 1e-9)
+        slope = frequency * positive * (1 - positive)
+        spread = chance * (1 - chance)
+        gradient = design.T @ ((labeled - rows * chance) / spread * slope) - penalty * weights
+        information = (design * (rows * slope**2 / spread)[:, None]).T @ design
+        # Where most rows of a group must be positive the likelihood is flat: short steps.
+        step = np.clip(np.linalg.solve(information + np.diag(penalty), gradient), -2.0, 2.0)
+        weights = weights + step
+        positive = expit(design @ weights)
+        if np.abs(step).max() < 1e-5:
+            break
+    result: FloatArray = positive
+    return result
+
+
+def _labels_at_random(
+    rows: NDArray[np.int64],
+    posterior: FloatArray,
+    n_labeled: int,
+    n_positive: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw classes, then labels; return labels between thresholds, one set per ``n_positive``."""
+    positive = rng.binomial(rows, posterior, size=(len(n_positive), len(rows)))
+    # The number of positives is known. Surplus ones are taken where classes are least certain,
+    # as conditioning on the number would.
+    surplus = positive.sum(axis=1) - n_positive
+    doubt = rows * posterior * (1 - posterior) + 1e-12
+    moved = rng.multinomial(np.abs(surplus), doubt / doubt.sum())
+    positive = np.clip(positive - np.sign(surplus)[:, None] * moved, 0, rows)
+    rest = positive.sum(axis=1)
+    left = np.minimum(n_labeled, rest)
+    labeled: NDArray[np.int64] = np.empty_like(positive)
+    for group in range(len(rows)):
+        rest = rest - positive[:, group]
+        labeled[:, group] = rng.hypergeometric(positive[:, group], rest, left)
+        left = left - labeled[:, group]
+    return labeled
