@@ -313,7 +313,16 @@ BAD = {
     "interval outside": (good, ["--alpha-interval", 0.5, 1.5], "alpha in [0, 1]"),
     "interval with one end": (good, ["--alpha-interval", 0.5], "--alpha-interval"),
     "alpha twice": (good, ["--alpha", 0.1, "--alpha-interval", 0.1, 0.2], "not both"),
-    "no alpha": (good, [], "--alpha 0.2"),
+    "alpha as a mistyped word": (good, ["--alpha", "estimat"], "--alpha to be a share"),
+    "no such prior method": (good, ["--prior-method", "bbee"], "Did you mean 'bbe'?"),
+    "prior method beside alpha": (good, ["--alpha", 0.1, "--prior-method", "bbe"], "Drop one"),
+    "beta as text": (good, ["--alpha", 0.1, "--beta", "few"], "--beta to be a share"),
+    "beta alone estimated": (good, ["--alpha", 0.1, "--beta", "estimate"], "alpha='estimate'"),
+    "too few rows for an estimate": (
+        lambda path: write_csv(path, flagged=[1, 0, 0], p=[3, 2, 1]),
+        ["--prior-method", "bbe"],
+        "cannot estimate alpha",
+    ),
     "bad scheme": (good, ["--alpha", 0.1, "--scheme", "both"], "single-sample"),
     "bad metric": (good, ["--alpha", 0.1, "--threshold", "f2"], "no metric 'f2'"),
     "area as threshold": (
@@ -513,6 +522,8 @@ def test_demo_holds_result_against_the_truth(bare, folder):
     assert "Metric PU value Recovered 95% interval Truth" in text
     assert "AUC 0.817 0.963 0.942 to 0.983 0.960" in text
     assert "The truth lies in" in text
+    assert "Estimated from labels and scores alone it is 0." in text
+    assert "the truth is 0.317." in text
     written = sorted(path.name for path in (folder / "deep/demo").iterdir())
     assert written == ["evaluation.png", "report.html"]
 

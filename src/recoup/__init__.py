@@ -8,10 +8,11 @@ sure the corrected ones are. Its parts follow the path of the data:
    labels on purpose, where the truth is known.
 2. :mod:`recoup.learners` turn features and labels into scores.
 3. :mod:`recoup.scores` counts them: a ``ScoreTable`` comes from arrays, frames or files.
-4. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
-5. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
-6. ``compare`` sets several models side by side, on the same rows.
-7. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
+4. :mod:`recoup.priors` estimates how many positives hide among the unlabeled rows.
+5. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
+6. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
+7. ``compare`` sets several models side by side, on the same rows.
+8. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
    does all of it with files.
 
 Labels are always called ``s``: 1 labeled positive, 0 unlabeled, -1 known negative. ``alpha`` is
@@ -30,7 +31,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recoup import data, learners, metrics, plot, scores
+    from recoup import data, learners, metrics, plot, priors, scores
     from recoup.comparison import Comparison, compare
     from recoup.data import load_example
     from recoup.evaluation import Estimate, Evaluation, evaluate
@@ -58,11 +59,12 @@ __all__ = [
     "load_example",
     "metrics",
     "plot",
+    "priors",
     "scores",
     "simulate",
 ]
 
-_ROOMS = ("data", "learners", "metrics", "plot", "scores")
+_ROOMS = ("data", "learners", "metrics", "plot", "priors", "scores")
 _HOMES = {
     "Comparison": "comparison",
     "Estimate": "evaluation",

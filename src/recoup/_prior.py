@@ -1,4 +1,4 @@
-"""What is known about alpha and beta: a number, an interval, or draws from an estimate."""
+"""What is known about alpha and beta: a number, an interval, draws, or an estimate."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief, check_alpha_beta
+from recoup._checks import FloatArray, brief, check_alpha_beta, did_you_mean
+from recoup._registry import registered
 from recoup.exceptions import InvalidInputError
+
+# Words for alpha that leave the choice of the estimator open.
+ANY_METHOD = ("estimate", "auto")
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Alpha and beta with their uncertainty, in the one form that evaluation uses."""
+    """Alpha and beta with their uncertainty, in the one form that evaluation uses.
+
+    ``estimate`` is the prior estimate they come from, if they do, and ``asked`` the words for
+    alpha and beta that asked for it.
+    """
 
     alpha: float
     beta: float
     interval: tuple[float, float] | None = None
     alpha_draws: FloatArray | None = None
     beta_draws: FloatArray | None = None
+    estimate: Any = None
+    asked: tuple[str, float | str] | None = None
 
     @classmethod
     def of(cls, alpha: Any, beta: Any, caller: str) -> Prior:
@@ -30,7 +40,8 @@ class Prior:
             raise InvalidInputError(
                 f"{caller} needs alpha, the share of positives among the unlabeled rows, as a "
                 f"number, an interval (low, high) or draws. Got {brief(alpha)}. "
-                f"Pass alpha=0.0 to take every unlabeled row as negative."
+                f"Pass alpha='estimate' to have it estimated from the scores, or alpha=0.0 to "
+                f"take every unlabeled row as negative."
             )
         check_alpha_beta(alpha, beta, caller)
         values, betas = np.asarray(alpha, float), np.asarray(beta, float)
@@ -62,18 +73,20 @@ class Prior:
             )
         check_alpha_beta(estimate.alpha, beta, caller)
         center, beta = float(estimate.alpha), float(beta)
+        # Any object with an alpha will do; only a PriorEstimate has more to say.
+        source = estimate if hasattr(estimate, "to_dict") else None
         draws = getattr(estimate, "draws", None)
         if draws is not None and len(draws):
             pairs = np.asarray(draws, float).reshape(len(draws), -1)
             betas = pairs[:, 1] if pairs.shape[1] > 1 else None
             check_alpha_beta(pairs[:, 0], beta if betas is None else betas, caller)
-            return cls(center, beta, alpha_draws=pairs[:, 0], beta_draws=betas)
+            return cls(center, beta, None, pairs[:, 0], betas, source)
         interval = getattr(estimate, "interval", None)
         if interval is None:
-            return cls(center, beta)
+            return cls(center, beta, estimate=source)
         check_alpha_beta(interval, beta, caller)
         low, high = sorted(float(end) for end in interval)
-        return cls(center, beta, interval=(low, high))
+        return cls(center, beta, interval=(low, high), estimate=source)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -85,6 +98,20 @@ class Prior:
             return float(low), float(high)
         return self.alpha, self.alpha
 
+    @property
+    def stated(self) -> tuple[float, float] | None:
+        """The interval that was given or estimated, if any was."""
+        if self.interval is not None or self.estimate is None:
+            return self.interval
+        limits: tuple[float, float] | None = self.estimate.interval
+        return limits
+
+    def described(self) -> dict[str, Any] | None:
+        """Return what an estimate says of itself, but for the time it took; None without one."""
+        if self.estimate is None:
+            return None
+        return {key: value for key, value in self.estimate.to_dict().items() if key != "seconds"}
+
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Draw pairs of alpha and beta."""
         if self.alpha_draws is None:
@@ -95,9 +122,40 @@ class Prior:
 
     def __str__(self) -> str:
         """Say it as a person would."""
+        if self.estimate is not None:
+            limits = "" if self.stated is None else " [{:.3g}, {:.3g}]".format(*self.stated)
+            return f"{self.alpha:.3g}{limits} (estimated, {self.estimate.method})"
         if self.interval is not None:
             return f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
         if self.alpha_draws is not None:
             low, high = self.range
             return f"{self.alpha:.4g} [{low:.4g}, {high:.4g}]"
         return f"{self.alpha:.4g}"
+
+
+def estimation_method(alpha: Any, beta: Any, caller: str) -> str | None:
+    """Return the key of the method that alpha asks for, or None where alpha is given."""
+    if not isinstance(alpha, str):
+        if isinstance(beta, str):
+            raise InvalidInputError(
+                f"{caller} estimates beta together with alpha only. Got beta={brief(beta)!r} and "
+                f"alpha={brief(alpha)}. Pass alpha='estimate' too, or a number for beta."
+            )
+        return None
+    if alpha not in ANY_METHOD and alpha not in registered("priors"):
+        known = ("estimate", *registered("priors"))
+        raise InvalidInputError(
+            f"{caller} knows no way {brief(alpha)!r} to estimate alpha."
+            f"{did_you_mean(alpha, known)} Pass a number, or one of: {', '.join(known)}."
+        )
+    if np.ndim(beta) or (isinstance(beta, str) and beta != "estimate"):
+        raise InvalidInputError(
+            f"{caller} needs beta to be one number or 'estimate' where alpha is estimated. "
+            f"Got {brief(beta)}."
+        )
+    return "auto" if alpha in ANY_METHOD else str(alpha)
+
+
+def prior_notes(estimate: Any) -> list[str]:
+    """Say what speaks against an estimate, in sentences that name what they are about."""
+    return [f"Estimate of alpha: {warning}" for warning in estimate.warnings]

@@ -11,19 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._checks import FloatArray, Scheme, as_numbers, check_same_length, label_masks
+from recoup._prior import Prior, estimation_method, prior_notes
 from recoup._results import html_table, make_frame, to_plain
-from recoup.evaluation import Evaluation, evaluate
+from recoup.evaluation import MANY_ROWS, Evaluation, check_confidence, estimated_prior, evaluate
 from recoup.evaluation.measure import measure, observed_rates_at
 from recoup.evaluation.uncertainty import N_DRAWS, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import _intervals as intervals
 from recoup.metrics._spec import POINT_METRICS, metric_spec
-from recoup.metrics.area import PROPER_LOSSES
+from recoup.metrics.area import PROPER_LOSSES, auc_pu
 from recoup.metrics.curves import recovered_roc
 from recoup.metrics.rates import Mixture
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from recoup.priors import PriorEstimate
 
 WITHOUT_INFLUENCE = ("pr_auc", "partial_roc_auc")
 
@@ -81,6 +85,11 @@ class Comparison:
         return f"Comparison({self.metric}: {order})"
 
     @property
+    def prior_estimate(self) -> PriorEstimate | None:
+        """What alpha was estimated by, the same for all models; None if it was given."""
+        return next(iter(self.evaluations.values())).prior_estimate
+
+    @property
     def ranking(self) -> list[str]:
         """Models from best to worst by the chosen metric."""
         sign = -1 if metric_spec(self.metric, "Comparison").higher_is_better else 1
@@ -126,6 +135,7 @@ class Comparison:
         plain: dict[str, Any] = to_plain(
             {
                 "metric": self.metric,
+                "prior": next(iter(self.evaluations.values())).prior.described(),
                 "ranking": self.ranking,
                 "models": {name: one.to_dict() for name, one in self.evaluations.items()},
                 "differences": [vars(item) for item in self.differences],
@@ -160,7 +170,7 @@ class Comparison:
             values=values,
             alpha=first.alpha,
             alpha_upper=min(one.feasibility.alpha_upper for one in self.evaluations.values()),
-            alpha_interval=first.prior.interval,
+            alpha_interval=first.prior.stated,
             name=metric_spec(self.metric, "plot").label,
         )
         return display.plot(ax=ax)
@@ -193,7 +203,9 @@ def compare(
     metric : str, default="roc_auc"
         The metric that ranks the models; differences are given for all.
     alpha, beta, scheme, threshold, confidence, n_boot, random_state
-        As for :func:`recoup.evaluate`; the threshold rule is applied to each model.
+        As for :func:`recoup.evaluate`; the threshold rule is applied to each model. An alpha to
+        be estimated is read off the scores that tell labeled from unlabeled rows best, once for
+        all models: any others can only raise the share of positives that seems possible.
 
     Returns
     -------
@@ -218,6 +230,8 @@ def compare(
             f"Pass scores={{'a': scores_a, 'b': scores_b}}, or use evaluate for one."
         )
     metric_spec(metric, "compare")
+    check_confidence(confidence, "compare")
+    wanted = estimation_method(alpha, beta, "compare")
     labeled, unlabeled, negative = label_masks(s, "compare")
     if negative is not None and scheme == "single-sample":
         unlabeled = unlabeled | negative
@@ -232,6 +246,14 @@ def compare(
                 f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
                 f"{name!r}. Drop or impute those rows for all models."
             )
+    notes = []
+    if wanted is not None:
+        best, prior = _shared_prior(s, columns, alpha, beta, confidence, random_state)
+        alpha, beta = prior.estimate, 1.0
+        notes.append(
+            f"alpha {prior} is the same for all models, and comes from the scores of {best!r}, "
+            f"which tell labeled from unlabeled rows best."
+        )
     evaluations = {
         name: evaluate(
             s,
@@ -263,8 +285,31 @@ def compare(
         for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
             found[key].append(item)
     differences = tuple(item for items in found.values() for item in _holm(items))
-    notes = tuple(f"{name}: {note}" for name, one in evaluations.items() for note in one.notes)
-    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), notes)
+    estimate = next(iter(evaluations.values())).prior_estimate
+    about_alpha = [] if estimate is None else prior_notes(estimate)
+    notes += about_alpha
+    for name, one in evaluations.items():
+        notes += [f"{name}: {note}" for note in one.notes if note not in about_alpha]
+    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes))
+
+
+def _shared_prior(
+    s: ArrayLike,
+    columns: Mapping[str, FloatArray],
+    alpha: str,
+    beta: Any,
+    confidence: float,
+    random_state: int,
+) -> tuple[str, Prior]:
+    """Estimate alpha from the most informative scores; return whose they are, and the prior."""
+
+    def table_of(name: str) -> ScoreTable:
+        bins = DEFAULT_BINS if len(columns[name]) > MANY_ROWS else None
+        return ScoreTable._count(s, columns[name], None, bins, (), "compare")
+
+    best = max(columns, key=lambda name: auc_pu(table_of(name)))
+    table = table_of(best)
+    return best, estimated_prior(table, alpha, beta, confidence, random_state, "compare")
 
 
 def _bins_of(values: FloatArray, evaluation: Evaluation) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from recoup._checks import brief
-from recoup.cli import compare, evaluate, lists, simulate
+from recoup.cli import compare, evaluate, lists, prior, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -69,11 +69,14 @@ app = typer.Typer(
 listing = typer.Typer(help="List what recoup knows.", no_args_is_help=True)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(prior.prior)
+app.command()(scar.scar)
 app.command()(simulate.simulate)
 app.command()(evaluate.demo)
 app.add_typer(listing, name="list")
 listing.command("datasets")(lists.datasets)
 listing.command("metrics")(lists.metrics)
+listing.command("priors")(lists.priors)
 
 
 def main() -> None:

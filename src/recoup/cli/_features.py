@@ -7,17 +7,44 @@ from typing import Any
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief
-from recoup.cli._tables import SourceTable
+from recoup._checks import FloatArray, brief, label_masks
+from recoup.cli._tables import SourceTable, read_table
 from recoup.exceptions import InvalidInputError
 
 MAX_LEVELS = 50
 
 
+def read_features(
+    file: str, label: str, chosen: list[str], caller: str, instead: str
+) -> tuple[FloatArray, Any, list[str]]:
+    """Return features and labels of a file, and notes on what was left out."""
+    if label in chosen:
+        raise InvalidInputError(
+            f"{caller} cannot take {brief(label)!r} for --features: it is the column of --label."
+        )
+    source = read_table(file)
+    column = source.typed(label)
+    if str(column.type) in ("string", "large_string", "string_view"):
+        s = np.array([str(cell) for cell in column.to_pylist()])
+    else:
+        s = np.asarray(column.to_numpy(zero_copy_only=False))
+    label_masks(s, caller)
+    if not len(s):
+        raise InvalidInputError(f"{caller} needs rows. Got none in {brief(file, 200)}.")
+    X, used, refused = feature_matrix(source, label, chosen, caller, instead)
+    notes = [f"These columns were not looked at: {refused}."] if refused else []
+    if not chosen:
+        notes.insert(0, f"Read from: {brief(', '.join(used), 200)}.")
+    return X, s, notes
+
+
 def feature_matrix(
-    source: SourceTable, label: str, chosen: Sequence[str]
-) -> tuple[FloatArray, list[str], list[str]]:
-    """Return numbers of the chosen columns, or of all that have some; their names; and notes."""
+    source: SourceTable, label: str, chosen: Sequence[str], caller: str, instead: str
+) -> tuple[FloatArray, list[str], str]:
+    """Return numbers of the chosen columns, or of all that have some, and the names of these.
+
+    Last comes which columns were left out and why. ``instead`` says what to do if all were.
+    """
     blocks: dict[str, FloatArray] = {}
     refused: dict[str, str] = {}
     for name in chosen or [name for name in source.columns if name != label]:
@@ -29,16 +56,15 @@ def feature_matrix(
     reasons = brief("; ".join(f"{name} {reason}" for name, reason in refused.items()), 300)
     if chosen and refused:
         raise InvalidInputError(
-            f"simulate cannot take these --features: {reasons}. Choose other columns."
+            f"{caller} cannot take these --features: {reasons}. Choose other columns."
         )
     if not blocks:
         raise InvalidInputError(
-            f"simulate needs columns of numbers or of a few words, from which it learns how "
+            f"{caller} needs columns of numbers or of a few words, from which it learns how "
             f"positive a row looks. Got none in {brief(source.name, 200)}"
-            f"{': ' if reasons else ''}{reasons}. Pass --mechanism scar, which needs none."
+            f"{': ' if reasons else ''}{reasons}. {instead}"
         )
-    notes = [f"These columns had no say in which rows got a label: {reasons}."] if refused else []
-    return np.column_stack(list(blocks.values())), list(blocks), notes
+    return np.column_stack(list(blocks.values())), list(blocks), reasons
 
 
 def _block(column: Any) -> FloatArray | str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recoup._checks import check_scheme
+from recoup._checks import brief, check_scheme
 from recoup.exceptions import InvalidInputError
 
 FileArgument = Annotated[
@@ -18,13 +18,27 @@ Label = Annotated[
     typer.Option(help="Column with 1 labeled positive, 0 unlabeled, -1 known negative."),
 ]
 Alpha = Annotated[
-    float | None, typer.Option(help="Share of positives among the unlabeled rows, such as 0.2.")
+    str | None,
+    typer.Option(
+        metavar="SHARE|estimate",
+        help="Share of positives among the unlabeled rows, such as 0.2. By default it is "
+        "estimated from the scores.",
+    ),
 ]
 AlphaInterval = Annotated[
     tuple[float, float] | None,
     typer.Option(metavar="LOW HIGH", help="The same, if only a range is known."),
 ]
-Beta = Annotated[float, typer.Option(help="Share of true positives among the labeled rows.")]
+PriorMethod = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY", help="How to estimate alpha: auto, or a key of recoup list priors."
+    ),
+]
+Beta = Annotated[
+    str,
+    typer.Option(metavar="SHARE|estimate", help="Share of true positives among the labeled rows."),
+]
 SchemeOption = Annotated[
     str,
     typer.Option(
@@ -43,33 +57,66 @@ Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[int, typer.Option(min=0, help="Bootstrap replicates.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers.")]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="What to look at; repeat for more. By default all numbers, and text with few "
+        "different words.",
+    ),
+]
 PlotPath = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the figure (.png, .svg or .pdf).")
 ]
 
 
 def check_prior(
-    alpha: float | None,
+    alpha: str | None,
     interval: tuple[float, float] | None,
-    beta: float,
+    method: str | None,
+    beta: str,
     scheme: str,
     command: str,
-) -> float | tuple[float, float]:
-    """Return alpha or its range, if one was given and goes with the rest."""
-    from recoup._prior import Prior
+) -> tuple[float | str | tuple[float, float], float | str]:
+    """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
+    from recoup._prior import Prior, estimation_method
 
     if alpha is not None and interval is not None:
         raise InvalidInputError(f"{command} takes --alpha or --alpha-interval, not both. Drop one.")
-    given = alpha if alpha is not None else interval
-    if given is None:
-        raise InvalidInputError(
-            f"{command} needs --alpha, the share of positives among the unlabeled rows: this "
-            f"version cannot estimate it. Pass --alpha 0.2, or --alpha-interval 0.1 0.3 if only a "
-            f"range is known."
-        )
+    given: float | str | tuple[float, float] = "estimate"
+    if interval is not None:
+        given = interval
+    elif alpha is not None:
+        given = as_share(alpha, "--alpha", command)
+    if method is not None:
+        if given != "estimate":
+            raise InvalidInputError(
+                f"{command} needs --prior-method only to estimate alpha, and alpha was given. "
+                f"Drop one."
+            )
+        given = method
+    share = as_share(beta, "--beta", command)
     check_scheme(scheme, command)
-    Prior.of(given, beta, command)
-    return given
+    if estimation_method(given, share, command) is None:
+        Prior.of(given, share, command)
+    return given, share
+
+
+def as_share(text: str, option: str, command: str) -> float | str:
+    """Take a number as a share, and the word estimate as what it says."""
+    if text == "estimate":
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{command} needs {option} to be a share such as 0.2, or estimate. Got {brief(text)}."
+        ) from error
+
+
+def about_work(work: str, alpha: object) -> str:
+    """Say what goes on while a command runs."""
+    return f"Estimating alpha, then {work.lower()}" if isinstance(alpha, str) else work
 
 
 def as_threshold(text: str | None) -> float | str | None:

@@ -18,9 +18,11 @@ from recoup.cli._options import (
     Label,
     NBoot,
     PlotPath,
+    PriorMethod,
     SchemeOption,
     Seed,
     Threshold,
+    about_work,
     as_threshold,
     check_prior,
 )
@@ -54,7 +56,8 @@ def compare(
     label: Label,
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
-    beta: Beta = 1.0,
+    prior_method: PriorMethod = None,
+    beta: Beta = "1.0",
     scheme: SchemeOption = "single-sample",
     metric: Annotated[str, typer.Option(help="What to compare by.")] = "roc_auc",
     threshold: Threshold = None,
@@ -71,18 +74,18 @@ def compare(
             "compare needs two or more different models. Got one. "
             "Give --score once for each column of scores."
         )
-    given = check_prior(alpha, alpha_interval, beta, scheme, "compare")
+    given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     check_output(plot, PICTURES, "--plot", file)
     from recoup.comparison import compare as run
     from recoup.scores._engines import read_columns
 
-    with progress(f"Comparing {len(names)} models"):
+    with progress(about_work(f"Comparing {len(names)} models", given)):
         columns = read_columns(file, list(dict.fromkeys([label, *names])))
         comparison = run(
             columns[label],
             {name: columns[name] for name in names},
             alpha=given,
-            beta=beta,
+            beta=share,
             scheme=scheme,  # type: ignore[arg-type]
             metric=metric,
             threshold=as_threshold(threshold),
@@ -111,6 +114,8 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     name = metric_spec(metric, "compare").label
     some = next(iter(comparison.evaluations.values()))
     interval = f"{percent(some.confidence)} interval"
+    if some.prior_estimate is not None:
+        title += f", alpha {some.prior}"
     numbers = (f"{name} (PU)", "Recovered", interval)
     table = make_table(("Model", *numbers), numbers, title)
     for model in comparison.ranking:

@@ -19,9 +19,11 @@ from recoup.cli._options import (
     Label,
     NBoot,
     PlotPath,
+    PriorMethod,
     SchemeOption,
     Seed,
     Threshold,
+    about_work,
     as_threshold,
     check_prior,
 )
@@ -53,7 +55,8 @@ def evaluate(
     label: Label,
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
-    beta: Beta = 1.0,
+    prior_method: PriorMethod = None,
+    beta: Beta = "1.0",
     scheme: SchemeOption = "single-sample",
     threshold: Threshold = None,
     confidence: Confidence = 0.95,
@@ -67,14 +70,14 @@ def evaluate(
     ] = None,
 ) -> None:
     """Recover the true metrics of one scored table."""
-    given = check_prior(alpha, alpha_interval, beta, scheme, "evaluate")
+    given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
     from recoup.report import Report
     from recoup.scores import ScoreTable
 
-    with progress(f"Evaluating {score}"):
+    with progress(about_work(f"Evaluating {score}", given)):
         chosen = as_threshold(threshold)
         keep = [chosen] if isinstance(chosen, float) else []
         table = ScoreTable.from_file(
@@ -83,7 +86,7 @@ def evaluate(
         evaluation = run(
             table,
             alpha=given,
-            beta=beta,
+            beta=share,
             scheme=scheme,  # type: ignore[arg-type]
             threshold=chosen,
             confidence=confidence,
@@ -100,6 +103,7 @@ def evaluate(
                 "label": label,
                 "alpha": alpha,
                 "alpha-interval": alpha_interval,
+                "prior-method": prior_method,
                 "beta": beta,
                 "scheme": scheme,
                 "threshold": threshold,
@@ -128,6 +132,7 @@ def demo(
         raise InvalidInputError(f"Cannot write to {out}: it is not a folder. Choose another --out.")
     from recoup.data import load_example
     from recoup.evaluation import evaluate as run
+    from recoup.priors import estimate
     from recoup.report import Report
 
     score = "score_boosting"
@@ -143,6 +148,7 @@ def demo(
             n_boot=0,
         )
         truth = {key: known[key].recovered for key in known}
+        guess = estimate(example.s, example.scores[score], beta=1.0)
         out.mkdir(parents=True, exist_ok=True)
         title = "Spam filter trained on a few flagged mails"
         report = Report(evaluation, title, truth=truth, command="recoup demo")
@@ -155,6 +161,13 @@ def demo(
     _print_evaluation(console, evaluation, title, truth)
     inside = sum(item.lower <= truth[key] <= item.upper for key, item in evaluation.metrics.items())
     console.print(plain(f"The truth lies in {inside} of {len(truth)} intervals."))
+    limits = "" if guess.interval is None else " ({:.3f} to {:.3f})".format(*guess.interval)
+    console.print(
+        plain(
+            f"alpha was given here. Estimated from labels and scores alone it is "
+            f"{guess.alpha:.3f}{limits}; the truth is {example.alpha:.3f}."
+        )
+    )
     print_written(console, written)
 
 
@@ -184,6 +197,8 @@ def _print_evaluation(
     from recoup.report.summarize import percent, summarize
 
     summary = summarize(evaluation, truth=truth)
+    if evaluation.prior_estimate is not None:
+        title += f", alpha {evaluation.prior}"
     numbers = ["PU value", "Recovered", f"{percent(evaluation.confidence)} interval"]
     numbers += ["Truth"] if truth else []
     table = make_table(["Metric", *numbers], numbers, title)

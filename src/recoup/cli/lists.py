@@ -46,3 +46,29 @@ def metrics(as_json: AsJson = False) -> None:
         best = "highest" if spec.higher_is_better else "lowest"
         table.add_row(spec.key, kinds[spec.kind], best, spec.source)
     stdout().print(table)
+
+
+def priors(as_json: AsJson = False) -> None:
+    """List the estimators of alpha: the keys for --method and --prior-method."""
+    from dataclasses import asdict
+
+    from recoup._registry import registered
+
+    rows = [asdict(cls.tags) for cls in registered("priors").values()]
+    if as_json:
+        print_json(rows)
+        return
+    headings = ("Key", "Reads", "Finds beta", "Labels", "Assumes", "Cost", "Source")
+    table = make_table(headings)
+    for column in table.columns:
+        # A key cut short could not be passed on.
+        column.overflow = "fold"
+    for row in rows:
+        beta = "yes" if row["finds_beta"] else "no"
+        cells = (row["key"], row["reads"], beta, row["selection"])
+        table.add_row(*map(plain, (*cells, row["assumes"], row["cost"], row["source"])))
+    console = stdout()
+    if not console.is_terminal:
+        # In a file or a pipe no line needs to be broken.
+        console.width = 200
+    console.print(table)

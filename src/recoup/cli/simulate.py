@@ -215,7 +215,10 @@ def _features(
             f"simulate cannot take {brief(label)!r} for --features: it is the true class."
         )
     if mechanism in MECHANISMS and MECHANISMS[mechanism].uses_posterior:
-        return feature_matrix(source, label, chosen)
+        instead = "Pass --mechanism scar, which needs none."
+        X, used, refused = feature_matrix(source, label, chosen, "simulate", instead)
+        reasons = f"These columns had no say in which rows got a label: {refused}."
+        return X, used, [reasons] if refused else []
     for name in chosen:
         source.typed(name)
     notes = [f"--features changed nothing: {mechanism} looks at none."] if chosen else []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._checks import Scheme, brief, check_scheme
-from recoup._prior import Prior
+from recoup._prior import Prior, estimation_method, prior_notes
 from recoup.evaluation.measure import (
     Band,
     Given,
@@ -78,11 +80,14 @@ def evaluate(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,)
         Higher is more positive. Left out when ``s`` is a table.
-    alpha : float, (low, high), draws, or prior estimate
+    alpha : float, (low, high), draws, prior estimate, or "estimate"
         Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: an
-        interval by the worst case over it, draws by one draw per replicate.
-    beta : float or draws, default=1.0
-        Share of true positives among the labeled rows.
+        interval by the worst case over it, draws by one draw per replicate. ``"estimate"`` has
+        it estimated from the scores (:func:`recoup.priors.estimate`), as does the key of an
+        estimator such as ``"bbe"``.
+    beta : float, draws, or "estimate", default=1.0
+        Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
+        estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
@@ -116,13 +121,11 @@ def evaluate(
     >>> evaluation = evaluate(s, scores, alpha=0.2)
     >>> evaluation["roc_auc"]
     Estimate(roc_auc: pu 0.8405, recovered 0.9256 [0.9071, 0.9429])
+    >>> evaluate(s, scores, alpha="bbe").prior_estimate.method
+    'bbe'
     """
     check_scheme(scheme, "evaluate")
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise InvalidInputError(
-            f"evaluate needs confidence between 0 and 1. Got {brief(confidence)}. "
-            f"Pass 0.95 for 95%."
-        )
+    check_confidence(confidence, "evaluate")
     if not isinstance(n_boot, Integral) or n_boot < 0:
         raise InvalidInputError(
             f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
@@ -130,12 +133,16 @@ def evaluate(
     rng = np.random.default_rng(random_state)
     threshold = _read_threshold(threshold, scores)
     keep = (0.5, threshold) if isinstance(threshold, float) else (0.5,)
-    given = _read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity)
+
+    def estimated(table: ScoreTable) -> Prior:
+        return estimated_prior(table, alpha, beta, confidence, random_state, "evaluate")
+
+    given = _read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated)
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
-    notes: list[str] = []
+    notes = [] if prior.estimate is None else prior_notes(prior.estimate)
     cut = _choose_threshold(threshold, table, roc, notes)
     replicates = None
     if n_boot and propensity is None:
@@ -196,6 +203,15 @@ def evaluate(
     )
 
 
+def check_confidence(confidence: Any, caller: str) -> None:
+    """Require a level between 0 and 1."""
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        raise InvalidInputError(
+            f"{caller} needs confidence between 0 and 1. Got {brief(confidence)}. "
+            f"Pass 0.95 for 95%."
+        )
+
+
 def _read_threshold(threshold: Any, scores: Any) -> float | str | None:
     """Check a threshold; with scores in single precision it is rounded as they are."""
     if threshold is None or isinstance(threshold, str):
@@ -217,15 +233,20 @@ def _read_input(
     keep: tuple[float, ...],
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
+    estimated: Callable[[ScoreTable], Prior],
 ) -> Given:
-    """Count the rows and read what is known of alpha."""
+    """Count the rows, and read or estimate alpha."""
+    # What is wrong with alpha is said before rows are counted.
+    prior = None
+    if propensity is None and estimation_method(alpha, beta, "evaluate") is None:
+        prior = Prior.of(alpha, beta, "evaluate")
     if isinstance(s, ScoreTable):
         if any(extra is not None for extra in (scores, sample_weight, propensity)):
             raise InvalidInputError(
                 "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
                 "in it already. Drop the other arguments."
             )
-        return Given.of(s, Prior.of(alpha, beta, "evaluate"), scheme)
+        return Given.of(s, prior or estimated(s), scheme)
     if scores is None:
         raise InvalidInputError(
             "evaluate needs scores beside the labels. Got only one of them. "
@@ -238,11 +259,37 @@ def _read_input(
         counts = ScoreTable._count(s, scores, sample_weight, None, (), "evaluate")
         hidden = max(pi * counts.n_rows - counts.n_labeled, 0.0) / counts.n_unlabeled
         return Given(counts, table, counts, Prior(hidden, 1.0), scheme, True, single)
-    prior = Prior.of(alpha, beta, "evaluate")
     # Beyond this the full table would cost more memory than the rows themselves.
     bins = DEFAULT_BINS if np.size(scores) > MANY_ROWS else None
     counts = ScoreTable._count(s, scores, sample_weight, bins, keep, "evaluate")
-    return Given.of(counts, prior, scheme, single)
+    return Given.of(counts, prior or estimated(counts), scheme, single)
+
+
+def estimated_prior(
+    table: ScoreTable, alpha: str, beta: Any, confidence: float, random_state: Any, caller: str
+) -> Prior:
+    """Estimate alpha, and beta if asked to, from counts of scores."""
+    from recoup.priors import estimate
+
+    method = estimation_method(alpha, beta, caller) or "auto"
+    seed = random_state
+    if not isinstance(seed, Integral):
+        seed = np.random.default_rng(random_state).integers(2**31)
+    try:
+        found = estimate(
+            table, method=method, random_state=int(seed), beta=beta, confidence=confidence
+        )
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error
+    if found.alpha >= found.beta:
+        raise InvalidInputError(
+            f"{caller} cannot recover metrics where every unlabeled row may be positive: "
+            f"{found.method} found alpha={found.alpha:.3g} with beta={found.beta:.3g}, for the "
+            f"scores hardly tell labeled from unlabeled rows (AUC {found.auc_pu:.3f}). Pass scores "
+            f"of a better model, or alpha as a number or a range."
+        )
+    prior = Prior.of(found, 1.0 if isinstance(beta, str) else beta, caller)
+    return replace(prior, asked=(alpha, beta))
 
 
 def _choose_threshold(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,9 @@ from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from recoup.evaluation.selection import SelectionSensitivity
+    from recoup.priors import PriorEstimate
 
 
 @dataclass(frozen=True)
@@ -264,6 +267,12 @@ class Evaluation:
             columns["interval"].append(f"{item.lower:.3f} to {item.upper:.3f}")
         return html_table(columns, repr(self))
 
+    @property
+    def prior_estimate(self) -> PriorEstimate | None:
+        """What alpha was estimated by, with its interval and doubts; None if it was given."""
+        found: PriorEstimate | None = self.prior.estimate
+        return found
+
     @cached_property
     def baseline(self) -> Baseline | None:
         """What the ranking would show without information; None if ``n_boot`` is 0."""
@@ -386,8 +395,32 @@ class Evaluation:
             measured.append(measure(self.table, mixture, curve, self.threshold))
         columns = {key: np.array([found[key][1] for found in measured]) for key in measured[0]}
         return Sensitivity(
-            values, columns, self.alpha, self.feasibility.alpha_upper, self.prior.interval
+            values, columns, self.alpha, self.feasibility.alpha_upper, self.prior.stated
         )
+
+    def selection_sensitivity(
+        self,
+        strengths: ArrayLike = (1.0, 1.5, 2.0, 3.0, 5.0),
+        direction: Literal["high", "low", "both"] = "both",
+    ) -> SelectionSensitivity:
+        """Recover every metric again for labels that favor high or low scores.
+
+        Parameters
+        ----------
+        strengths : array-like, default=(1, 1.5, 2, 3, 5)
+            How many times the odds of a label differ between the positives with the highest and
+            with the lowest scores. At 1 all metrics are those of this evaluation.
+        direction : {"both", "high", "low"}, default="both"
+            Which scores labels favor.
+
+        Returns
+        -------
+        SelectionSensitivity
+            See :func:`recoup.evaluation.selection.selection_sensitivity`.
+        """
+        from recoup.evaluation.selection import selection_sensitivity
+
+        return selection_sensitivity(self, strengths, direction)
 
     def _points(self, thresholds: Any, caller: str) -> list[OperatingPoint]:
         try:
@@ -448,7 +481,8 @@ class Evaluation:
         plain: dict[str, Any] = to_plain(
             {
                 "alpha": self.alpha,
-                "alpha_interval": self.prior.interval,
+                "alpha_interval": self.prior.stated,
+                "prior": self.prior.described(),
                 "beta": self.beta,
                 "pi": self.pi,
                 "scheme": self.scheme,

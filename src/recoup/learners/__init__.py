@@ -2,5 +2,6 @@
 
 from recoup.learners.bagged_networks import BaggedNetworks
 from recoup.learners.tuned_threshold import TunedThreshold
+from recoup.learners.with_prior import WithPrior
 
-__all__ = ["BaggedNetworks", "TunedThreshold"]
+__all__ = ["BaggedNetworks", "TunedThreshold", "WithPrior"]

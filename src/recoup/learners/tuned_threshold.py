@@ -14,12 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from recoup._checks import FloatArray, Scheme
+from recoup._prior import estimation_method
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import checked_labels
+from recoup.learners._base import checked_labels, estimated_prior
 from recoup.metrics.area import aul
 from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
 from recoup.metrics.rates import prepare
 from recoup.metrics.scorer import checked_metric
+from recoup.priors.results import PriorEstimate
 from recoup.scores.split import PUStratifiedKFold
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -50,11 +52,13 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     metric : str, default="f1"
         Any metric of one threshold: ``"f1"``, ``"fbeta"``, ``"accuracy"``, ``"youden"``,
         ``"matthews_corrcoef"``, ``"expected_cost"``, ... Costs are minimized.
-    alpha : float or prior estimate
+    alpha : float, prior estimate, or "estimate"
         Share of positives among the unlabeled rows, or a result with that number as its
-        attribute ``alpha``.
-    beta : float, default=1.0
-        Share of true positives among the labeled rows.
+        attribute ``alpha``. ``"estimate"``, or the key of an estimator such as ``"bbe"``, has it
+        estimated from the out-of-fold scores.
+    beta : float or "estimate", default=1.0
+        Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
+        estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
         Whether performance is about all rows, or about the unlabeled rows alone.
     metric_params : dict, optional
@@ -65,7 +69,7 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs : int, optional
         Folds fitted at the same time, as in scikit-learn.
     random_state : int, Generator, RandomState or None, default=None
-        How rows are dealt to folds where ``cv`` is an integer.
+        How rows are dealt to folds where ``cv`` is an integer, and the seed of an estimate.
 
     Attributes
     ----------
@@ -77,6 +81,8 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         The recovered metric at the threshold. Being the best of many, it is optimistic; judge
         the classifier on other rows.
+    prior_ : PriorEstimate or None
+        The estimate of alpha and beta; None where they were given.
     curve_ : MetricCurve
         The recovered metric at every threshold.
     response_method_ : str
@@ -114,7 +120,7 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         metric: str = "f1",
         alpha: Any = None,
-        beta: float = 1.0,
+        beta: float | str = 1.0,
         scheme: Scheme = "single-sample",
         metric_params: dict[str, float] | None = None,
         cv: int | Any = 5,
@@ -161,7 +167,11 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             method=self.response_method_,
             n_jobs=self.n_jobs,
         )
-        self.curve_ = self._recover(s, _positive_column(answers), settings, caller)
+        scores = _positive_column(answers)
+        self.prior_ = self._estimated(s, scores, caller)
+        if self.prior_ is not None:
+            settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
+        self.curve_ = self._recover(s, scores, settings, caller)
         self.threshold_ = self.curve_.best_threshold
         self.best_score_ = self.curve_.best_value
 
@@ -235,7 +245,10 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         float
         """
+        check_is_fitted(self)
         settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
+        if self.prior_ is not None:
+            settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
         _, settings = checked_metric("aul", settings, "TunedThreshold.score")
         return aul(s, self._scores(X), sample_weight=sample_weight, **settings)
 
@@ -251,10 +264,19 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return _positive_column(getattr(self.estimator_, self.response_method_)(X))
 
     def _checked_settings(self, caller: str) -> dict[str, Any]:
-        settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
+        settings: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
+        if estimation_method(self.alpha, self.beta, caller) is not None:
+            # Any alpha will do to find settings that can never work.
+            settings |= {"alpha": 0.0, "beta": 1.0}
         _, settings = checked_metric(self.metric, settings | (self.metric_params or {}), caller)
         self._recover([1, 0], [1.0, 0.0], settings, caller)  # refuses areas before any fit
         return settings
+
+    def _estimated(self, s: ArrayLike, scores: FloatArray, caller: str) -> PriorEstimate | None:
+        method = estimation_method(self.alpha, self.beta, caller)
+        if method is None:
+            return None
+        return estimated_prior(s, scores, method, self.beta, self.random_state, caller)
 
     def _recover(
         self, s: ArrayLike, scores: ArrayLike, settings: dict[str, Any], caller: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from recoup._checks import Scheme, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
 
+FROM_THE_MODEL = "estimate"
 RESPONSE_METHODS: dict[str, str | tuple[str, ...]] = {
     "point": "predict",
     "area": ("decision_function", "predict_proba"),
@@ -23,7 +25,7 @@ def make_scorer(
     name: str,
     *,
     alpha: Any = None,
-    beta: float = 1.0,
+    beta: float | str = 1.0,
     scheme: Scheme = "single-sample",
     **params: Any,
 ) -> Callable[..., float]:
@@ -36,9 +38,11 @@ def make_scorer(
     ----------
     name : str
         Any metric of this module: ``"f1"``, ``"roc_auc"``, ``"aul"``, ``"brier"``, ...
-    alpha : float or prior estimate
+    alpha : float, prior estimate, or "estimate"
         Share of positives among the unlabeled rows, or a result with that number as its
-        attribute ``alpha``. Only ``"aul"`` does without.
+        attribute ``alpha``. ``"estimate"`` takes what the fitted model has estimated from its
+        training rows, and the beta that belongs to it: wrap the classifier in
+        :class:`recoup.learners.WithPrior`. Only ``"aul"`` does without alpha.
     beta : float, default=1.0
         Share of true positives among the labeled rows.
     scheme : {"single-sample", "case-control"}, default="single-sample"
@@ -71,6 +75,8 @@ def make_scorer(
     """
     from sklearn.metrics import make_scorer as make_sklearn_scorer
 
+    if isinstance(alpha, str) and alpha == FROM_THE_MODEL:
+        return _scorer_by_model(name, beta, scheme, params)
     settings = {"alpha": alpha, "beta": beta, "scheme": scheme} | params
     _, settings = checked_metric(name, settings, "make_scorer")
     spec = metric_spec(name, "make_scorer")
@@ -82,6 +88,54 @@ def make_scorer(
         **settings,
     )
     return scorer
+
+
+def _scorer_by_model(name: str, beta: Any, scheme: Scheme, params: dict[str, Any]) -> _ByModel:
+    if isinstance(beta, str) and beta == FROM_THE_MODEL:
+        beta = 1.0
+    if isinstance(beta, str) or np.ndim(beta) or beta != 1:
+        raise InvalidInputError(
+            f"make_scorer takes beta from the model too where alpha='estimate'. Got "
+            f"beta={brief(beta)}. Leave it out, or pass alpha as a number."
+        )
+    # Any alpha will do to find settings that can never work.
+    checked_metric(name, {"alpha": 0.0, "beta": 1.0, "scheme": scheme} | params, "make_scorer")
+    return _ByModel(name, scheme, params)
+
+
+@dataclass(frozen=True)
+class _ByModel:
+    """A scorer that reads alpha and beta off each fitted model."""
+
+    metric: str
+    scheme: Scheme
+    params: dict[str, Any]
+
+    def __call__(self, estimator: Any, X: Any, s: ArrayLike, **row_values: Any) -> float:
+        alpha, beta = _prior_of(estimator)
+        scorer = make_scorer(self.metric, alpha=alpha, beta=beta, scheme=self.scheme, **self.params)
+        return scorer(estimator, X, s, **row_values)
+
+
+def _prior_of(model: Any) -> tuple[float, float]:
+    """Return the alpha and beta that a fitted model, or the one inside it, has estimated."""
+    inner = model
+    while inner is not None:
+        prior = getattr(inner, "prior_", None)
+        if prior is not None:
+            return float(prior.alpha), float(prior.beta)
+        # In scikit-learn this is the name of a penalty.
+        if hasattr(inner, "alpha_") and not type(inner).__module__.startswith("sklearn."):
+            return float(inner.alpha_), float(getattr(inner, "beta_", 1.0))
+        if hasattr(inner, "best_estimator_"):
+            inner = inner.best_estimator_
+        else:
+            inner = inner.steps[-1][1] if hasattr(inner, "steps") else None
+    raise InvalidInputError(
+        f"A scorer with alpha='estimate' needs a model that has estimated alpha from its training "
+        f"rows. Got {type(model).__name__}, which has not. Wrap the classifier: "
+        f"recoup.learners.WithPrior(classifier)."
+    )
 
 
 def _recovered(s: ArrayLike, answers: ArrayLike, *, metric: str, **settings: Any) -> float:

@@ -104,7 +104,7 @@ class EvaluationDisplay:
                 values={evaluation[key].label: sensitivity.values[key] for key in ALPHA_METRICS},
                 alpha=sensitivity.alpha,
                 alpha_upper=sensitivity.alpha_upper,
-                alpha_interval=evaluation.prior.interval,
+                alpha_interval=evaluation.prior.stated,
             ),
         )
 

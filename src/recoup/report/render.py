@@ -6,9 +6,10 @@ import io
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ CAPTIONS = {
     "pr": "The more positives the model is asked to find, the more false alarms it raises.",
     "threshold": "Lower thresholds find more positives and flag more rows in vain.",
     "alpha": "How the numbers would change if more or fewer unlabeled rows were positive.",
+    "prior": "What the share of positives among the unlabeled rows was read off.",
 }
 # Stands for "the color of the text around" until the page is made, so that pictures follow light
 # and dark.
@@ -119,7 +121,12 @@ class Report:
             "svg.hashsalt": "recoup",
             "font.size": 11,
         }
-        panels = EvaluationDisplay.from_evaluation(self.evaluation).panels
+        panels: dict[str, Callable[[Any], Any]] = {
+            **EvaluationDisplay.from_evaluation(self.evaluation).panels
+        }
+        estimate = self.evaluation.prior_estimate
+        if estimate is not None:
+            panels["prior"] = estimate.plot
         drawn = {}
         with matplotlib.rc_context(settings):
             for name, draw in panels.items():
@@ -217,6 +224,10 @@ def _python_call(evaluation: Evaluation) -> tuple[str, str]:
 
 def _prior_arguments(prior: Prior) -> dict[str, str]:
     """Write alpha and beta, by name where they were more than a few numbers."""
+    if prior.asked is not None:
+        return {"alpha": repr(prior.asked[0]), "beta": repr(prior.asked[1])}
+    if prior.estimate is not None:
+        return {"alpha": "estimate"}
     numbers = {"alpha": repr(prior.alpha), "beta": repr(prior.beta)}
     centers = prior.alpha, prior.beta
     named = numbers

@@ -37,7 +37,8 @@ def summarize(
     dict
         Ready for JSON. ``sentences`` is a list of plain sentences; ``groups`` the metrics with
         their PU and recovered values, intervals and bounds; ``points`` the operating points;
-        ``settings``, ``assumption``, ``given`` and ``notes`` what the numbers rest on.
+        ``settings``, ``assumption``, ``given`` and ``notes`` what the numbers rest on; ``prior``
+        how alpha was estimated, or None.
     """
     summary: dict[str, Any] = to_plain(
         {
@@ -46,6 +47,7 @@ def summarize(
             **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
+            "prior": _prior(evaluation),
             "confidence": evaluation.confidence,
             "notes": list(evaluation.notes),
         }
@@ -71,12 +73,12 @@ def _about_rows(evaluation: Evaluation) -> str:
     text += f" and {_count(evaluation.n_unlabeled)} are unlabeled"
     if evaluation.n_negative:
         text += f"; {_count(evaluation.n_negative)} are known negatives"
-    interval = evaluation.prior.interval
+    interval = evaluation.prior.stated
+    hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
     if interval is not None:
         low, high = (_count(alpha * evaluation.n_unlabeled) for alpha in interval)
-        hidden = f"{low} to {high}"
-    else:
-        hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
+        ends = f"{low} to {high}"
+        hidden = ends if evaluation.prior_estimate is None else f"{hidden} ({ends})"
     if evaluation.given.by_propensity:
         source = f"The propensities imply alpha {evaluation.prior}:"
     else:
@@ -132,6 +134,7 @@ def _about_feasibility(evaluation: Evaluation) -> str:
     limits = evaluation.feasibility
     at = f"(at {percent(limits.confidence)} confidence)"
     interval = evaluation.prior.interval or (evaluation.alpha, evaluation.alpha)
+    given = "estimated" if evaluation.prior_estimate is not None else "given"
     if limits.exceeded:
         return (
             f"Do not trust these numbers: the scores allow alpha up to {limits.alpha_upper:.3g} "
@@ -141,7 +144,7 @@ def _about_feasibility(evaluation: Evaluation) -> str:
     if interval[1] > limits.alpha_upper:
         return (
             f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}: the upper part of the "
-            f"given range is not possible, and the intervals are wider than need be."
+            f"{given} range is not possible, and the intervals are wider than need be."
         )
     return (
         f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}, so {evaluation.prior} is "
@@ -181,10 +184,42 @@ def _assumption(evaluation: Evaluation) -> dict[str, str]:
             "a positive row got its label: they were given, not estimated, and alpha follows from "
             "them.",
         }
+    if evaluation.prior_estimate is not None:
+        return {
+            "given": "alpha was estimated well",
+            "assumption": "The correction is right if the labeled rows are a random sample of all "
+            "positives, and if alpha is right: alpha was estimated, and how unsure the estimate is "
+            "went into the intervals. If no row is surely positive, it is too high.",
+        }
     return {
         "given": "alpha is right",
         "assumption": "The correction is right if the labeled rows are a random sample of all "
         "positives, and if alpha is right: alpha was given, not estimated.",
+    }
+
+
+def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Say how alpha was estimated: the facts in words, and what each method of several found."""
+    estimate = evaluation.prior_estimate
+    if estimate is None:
+        return None
+    facts = {"Method": estimate.method, "Estimate of alpha": f"{estimate.alpha:.4g}"}
+    if estimate.interval is not None:
+        facts[f"{percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
+            *estimate.interval
+        )
+    facts |= {
+        "Hidden positives": _count(estimate.n_hidden),
+        "Positives that are labeled": f"{100 * estimate.label_frequency:.3g}%",
+        "Read off": estimate.transform,
+    }
+    if not math.isnan(estimate.upper_limit):
+        facts["alpha is at most"] = f"{estimate.upper_limit:.4g}"
+    return {
+        "facts": facts,
+        "members": dict(estimate.members),
+        "converged": estimate.converged,
+        "warnings": list(estimate.warnings),
     }
 
 

@@ -1,0 +1,255 @@
+"""WithPrior: any classifier, with an estimate of how many positives hide in its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from recoup._checks import FloatArray, brief
+from recoup._prior import estimation_method
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import checked_labels, estimated_prior
+from recoup.metrics.area import aul
+from recoup.priors._transform import honest_scores
+from recoup.priors.results import PriorEstimate
+from recoup.scores.crossfit import CrossfitScores, crossfit
+from recoup.scores.split import as_generator
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _delegated(method: Method) -> Method:
+    """Offer a method where the classifier has it too."""
+
+    def offered(self: WithPrior) -> bool:
+        return hasattr(getattr(self, "classifier_", self.classifier), method.__name__)
+
+    delegated: Method = available_if(offered)(method)
+    return delegated
+
+
+class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that also estimates, from its training rows alone, how many positives hide.
+
+    The rows are scored out of fold, the share of positives among the unlabeled ones is estimated
+    from the scores, and the classifier is then fitted on all rows. In a cross-validation each fold
+    so gets an estimate that its test rows have no part in: ``make_scorer(..., alpha="estimate")``
+    reads it.
+
+    Parameters
+    ----------
+    classifier : classifier
+        With ``predict_proba`` or ``decision_function``. Fitted on 1 for labeled rows and 0 for
+        all others.
+    method : str or prior estimator, default="auto"
+        How alpha is estimated: as in :func:`recoup.priors.estimate`, or an estimator of
+        :mod:`recoup.priors`. In a large grid search a single one without an interval, such as
+        ``BBE(interval=None)``, saves time.
+    scored_by : {"auto", "logistic", "boosting", "forest"}, classifier or None, default=None
+        What scores the rows for the estimate; by default the classifier itself. Name one to
+        give all candidates of a grid search the same alpha in a fold (see Notes).
+    beta : float or "estimate", default=1.0
+        Share of true positives among the labeled rows, for methods given by their name.
+    cv : int, splitter or iterable of (train, test), default=3
+        As in :func:`recoup.scores.crossfit`.
+    n_jobs : int, optional
+        Folds fitted at the same time, as in scikit-learn.
+    random_state : int, Generator, RandomState or None, default=None
+        Deals rows to folds and seeds the estimate.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted on all rows.
+    prior_ : PriorEstimate
+        What was found about the training rows.
+    alpha_, beta_ : float
+        Share of positives among their unlabeled and among their labeled rows.
+    classes_ : ndarray
+        ``array([0, 1])``.
+    n_features_in_, feature_names_in_
+        As seen by the classifier, if it keeps them.
+
+    Notes
+    -----
+    Known negatives (``s == -1``) are 0 to the classifier and left out of the estimate.
+
+    Scores of a poor classifier hide the border between positives and negatives, so that alpha
+    seems higher than it is; and the higher alpha, the better the recovered metrics. Where the
+    candidates of a search differ much, set ``scored_by``: one alpha for all keeps a poor one from
+    winning by its own estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from recoup.metrics import make_scorer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> s = np.where(np.random.default_rng(0).random(len(y)) < 0.5, 0, y)
+    >>> search = GridSearchCV(
+    ...     WithPrior(DecisionTreeClassifier(random_state=0), method="bbe", random_state=0),
+    ...     {"classifier__max_depth": [1, 3]},
+    ...     scoring=make_scorer("roc_auc", alpha="estimate"),
+    ...     cv=3,
+    ... )
+    >>> search.fit(X, s).best_params_
+    {'classifier__max_depth': 3}
+    """
+
+    def __init__(
+        self,
+        classifier: Any,
+        method: Any = "auto",
+        *,
+        scored_by: Any = None,
+        beta: float | str = 1.0,
+        cv: int | Any = 3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.classifier = classifier
+        self.method = method
+        self.scored_by = scored_by
+        self.beta = beta
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, s: ArrayLike) -> WithPrior:
+        """Estimate alpha from out-of-fold scores, then fit the classifier on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+
+        Returns
+        -------
+        WithPrior
+            Itself.
+        """
+        caller = "WithPrior.fit"
+        method = self._checked_method(caller)
+        s = checked_labels(s, caller)
+        rng = as_generator(self.random_state)
+        found = self._scored(X, s, rng, caller)
+        self.prior_: PriorEstimate = estimated_prior(
+            found.s, found.scores, method, self.beta, rng, caller
+        )
+        self.alpha_, self.beta_ = self.prior_.alpha, self.prior_.beta
+        self.classifier_ = clone(self.classifier).fit(X, (s == 1).astype(int))
+        self.classes_ = np.array([0, 1])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.classifier_, name):
+                setattr(self, name, getattr(self.classifier_, name))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Return what the classifier predicts: for most, whether a row looks labeled.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        labels: NDArray[np.int_] = self.classifier_.predict(X)
+        return labels
+
+    @_delegated
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the classifier's own probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        check_is_fitted(self)
+        probabilities: FloatArray = self.classifier_.predict_proba(X)
+        return probabilities
+
+    @_delegated
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the classifier's own decision function.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        decisions: FloatArray = self.classifier_.decision_function(X)
+        return decisions
+
+    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the area under the lift curve (AUL), for which clean labels need no prior.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        sample_weight : array-like of shape (n,), optional
+            Row weights.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        if hasattr(self.classifier_, "predict_proba"):
+            scores = self.predict_proba(X)[:, 1]
+        else:
+            scores = self.decision_function(X)
+        # Where every label is right none is needed, whatever the estimate is worth.
+        alpha = self.alpha_ if self.beta_ < 1 else None
+        return aul(s, scores, alpha=alpha, beta=self.beta_, sample_weight=sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the wrapped classifier takes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags = get_tags(self.classifier).input_tags
+        return tags
+
+    def _scored(
+        self, X: Any, s: NDArray[Any], rng: np.random.Generator, caller: str
+    ) -> CrossfitScores:
+        scorer = self.classifier if self.scored_by is None else self.scored_by
+        if isinstance(scorer, str):
+            return honest_scores(X, s, scorer, int(rng.integers(2**31)), caller)
+        return crossfit(
+            scorer, X, s, cv=self.cv, n_jobs=self.n_jobs, random_state=rng, progress=False
+        )
+
+    def _checked_method(self, caller: str) -> Any:
+        """Refuse a method that is none before anything is fitted."""
+        if hasattr(self.method, "fit_scores"):
+            return self.method
+        if not isinstance(self.method, str):
+            raise InvalidInputError(
+                f"{caller} needs method to be 'auto', the key of a prior estimator, or one of "
+                f"them. Got {brief(self.method)}."
+            )
+        return estimation_method(self.method, self.beta, caller)
