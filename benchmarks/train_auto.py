@@ -22,7 +22,7 @@ from torch import Tensor
 from recoup.exceptions import InvalidInputError
 from recoup.priors._base import checked_table
 from recoup.priors._network import save_network
-from recoup.priors.auto import MIDDLE, QUANTILES, SEEN, evidence, stretched
+from recoup.priors.auto import MEMBERS, MIDDLE, QUANTILES, SEEN, evidence, stretched
 
 REMIXES = 6
 SIMULATED = 3000
@@ -123,10 +123,20 @@ def gather(jobs: int) -> dict[str, np.ndarray]:
         return dict(stored)
 
 
-def group_weights(groups: np.ndarray) -> np.ndarray:
-    """All datasets count alike, however many problems they gave."""
+def group_weights(rows: dict[str, np.ndarray]) -> np.ndarray:
+    """Datasets count by how small an error can be had on them, however many problems they gave.
+
+    Otherwise the few on which nobody can tell alpha would decide what is said about the others.
+    """
+    groups, clean = rows["group"], rows["beta"] == 1
     names, place, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    weights = np.where(names == "simulated", SIMULATED_WEIGHT, 1.0)[place] / sizes[place]
+    error = np.abs(rows["members"][:, MEMBERS.index("share-net")] - rows["alpha"])
+    hard = np.array([error[(groups == name) & clean].mean() for name in names])
+    importance = 1 / np.maximum(hard, 0.02)
+    made = names == "simulated"
+    if made.any():
+        importance[made] = SIMULATED_WEIGHT * importance[~made].mean()
+    weights = importance[place] / sizes[place]
     return weights / weights.mean()
 
 
@@ -147,7 +157,7 @@ def learnable(rows: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.n
     told = np.column_stack([rows["inputs"], np.ones(len(clean))])[clean]
     share = rows["inputs"][:, SEEN.index(4)]
     targets = np.column_stack([stretched(rows["alpha"]) - share, stretched(rows["beta"])])
-    weights = group_weights(rows["group"])
+    weights = group_weights(rows)
     return (
         np.concatenate([inputs, told]),
         np.concatenate([targets, targets[clean]]),
@@ -173,7 +183,7 @@ def train(
     for _ in range(steps):
         chosen = torch.randint(len(x), (size,))
         # Noise on the inputs keeps the network from telling datasets apart by small digits.
-        noisy = x[chosen] + 0.05 * torch.randn(size, x.shape[1])
+        noisy = x[chosen] + 0.03 * torch.randn(size, x.shape[1])
         answers = model(noisy).view(size, 2, len(QUANTILES))
         gap: Tensor = y[chosen][:, :, None] - answers
         loss = torch.maximum(levels * gap, (levels - 1) * gap)
@@ -216,7 +226,8 @@ def leave_out(rows: dict[str, np.ndarray], epochs: int, width: int) -> None:
             found[told, held] = ask(fitted, asked[held])
     real = part >= 0
     clean = real & (rows["beta"] == 1)
-    weights = group_weights(rows["group"])
+    _, place, sizes = np.unique(rows["group"], return_inverse=True, return_counts=True)
+    weights = 1 / sizes[place]
     cases = (("unknown labels, all", 0, real), ("unknown labels, clean", 0, clean))
     for name, told, mask in (*cases, ("labels known to be clean", 1, clean)):
         alpha, beta = found[told, :, 0], found[told, :, 1]

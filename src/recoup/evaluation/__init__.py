@@ -28,6 +28,7 @@ from recoup.evaluation.results import (
     OperatingPoint,
     Sensitivity,
 )
+from recoup.evaluation.selection import SelectionSensitivity
 from recoup.evaluation.uncertainty import Limits, uncertainty
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
 from recoup.metrics._resample import bootstrap, bootstrap_weighted_rows
@@ -49,6 +50,7 @@ __all__ = [
     "Evaluation",
     "Feasibility",
     "OperatingPoint",
+    "SelectionSensitivity",
     "Sensitivity",
     "evaluate",
 ]

@@ -10,6 +10,7 @@ from recoup.plot.curves import (
 )
 from recoup.plot.evaluation import EvaluationDisplay
 from recoup.plot.priors import PriorDisplay
+from recoup.plot.scar import ScarDisplay, SelectionDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -19,5 +20,7 @@ __all__ = [
     "PrDisplay",
     "PriorDisplay",
     "RocDisplay",
+    "ScarDisplay",
+    "SelectionDisplay",
     "SensitivityDisplay",
 ]

@@ -177,9 +177,7 @@ def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
         "elkan-noto": rules.alpha,
     }
     members = {key: float(np.clip(value, 0.0, 1.0)) for key, value in members.items()}
-    other_way = [
-        estimator._solve(exchanged(table), rng).alpha for estimator in (BBE(), ROCSlope())
-    ]
+    other_way = [estimator._solve(exchanged(table), rng).alpha for estimator in (BBE(), ROCSlope())]
     auc = auc_pu(table)
     shares = [
         *forward[list(SEEN)],
