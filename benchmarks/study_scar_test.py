@@ -17,7 +17,6 @@ import itertools
 import json
 import warnings
 from collections import defaultdict
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -33,11 +32,14 @@ PRIORS = (0.2, 0.4, 0.6)
 FREQUENCIES = (0.1, 0.3, 0.5, 0.8)
 MECHANISMS = ("scar", "s2", "s3", "s4")
 LEVEL = 0.05
+# compatible_alpha is told in steps of this.
+GRID = 0.01
 # A fifth of the rows only trains.
 MIN_LABELED = 25
+# Runs of one cell that a process does at a time.
+CHUNK = 10
 
 
-@lru_cache
 def pool(name):
     """Features and classes to draw rows from; normal ones differ by so much in one of four."""
     if name.startswith("normal-"):
@@ -50,9 +52,8 @@ def pool(name):
     return np.asarray(data.X, float), np.asarray(data.y_true, int)
 
 
-def drawn(name, prior, n_rows, rng):
+def drawn(X, y, prior, n_rows, rng):
     """As many rows as asked for, or as the dataset has in these shares."""
-    X, y = pool(name)
     classes = [np.flatnonzero(y == kind) for kind in (1, 0)]
     n = min(n_rows, len(classes[0]) / prior, len(classes[1]) / (1 - prior))
     sizes = int(prior * n), int((1 - prior) * n)
@@ -63,30 +64,35 @@ def drawn(name, prior, n_rows, rng):
     return X[chosen], y[chosen]
 
 
-def run(cell, repetition, options):
+def run(cell, repetitions, options):
+    """A few data sets of one cell."""
+    X, y = pool(cell[0])
+    return [run_once(X, y, cell, repetition, options) for repetition in repetitions]
+
+
+def run_once(X, y, cell, repetition, options):
     """One data set: the p-values with alpha known and estimated; None where labels are few."""
-    name, mechanism, prior, frequency = cell
+    _, mechanism, prior, frequency = cell
     rng = named_rng(repetition, "study", *map(str, cell))
-    X, y = drawn(name, prior, options.rows, rng)
+    X, y = drawn(X, y, prior, options.rows, rng)
     seed = int(rng.integers(2**31))
     data = simulate(X, y, label_frequency=frequency, mechanism=mechanism, random_state=seed)
-    found = {"cell": cell, "repetition": repetition, "known": None, "estimated": None}
+    found = dict.fromkeys(("known", "limit", "estimated"))
+    found |= {"cell": cell, "repetition": repetition, "alpha": data.truth.alpha}
     if data.truth.n_labeled < MIN_LABELED:
         return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        s, scores, _ = _ranked(data.X, data.s, options.classifier, seed)
-        for way, alpha in (("known", data.truth.alpha), ("estimated", None)):
-            if way == "known" or not options.known_only:
-                test = scar_test(
-                    scores,
-                    s,
-                    alpha,
-                    n_resamples=options.resamples,
-                    classifier=None,
-                    random_state=seed,
-                )
-                found[way] = test.p_value
+        settings = {"n_resamples": options.resamples, "random_state": seed}
+        test = scar_test(
+            data.X, data.s, data.truth.alpha, classifier=options.classifier, **settings
+        )
+        found["known"] = test.p_value
+        if options.limits:
+            found["limit"] = test.compatible_alpha
+        if not options.known_only:
+            s, scores, _ = _ranked(data.X, data.s, options.classifier, seed)
+            found["estimated"] = scar_test(scores, s, classifier=None, **settings).p_value
     return found
 
 
@@ -94,6 +100,14 @@ def read(store):
     if not store.exists():
         return []
     return [json.loads(line) for line in store.read_text().splitlines()]
+
+
+def rejected(which):
+    """Write a share with its standard error."""
+    if not len(which):
+        return "-"
+    share = which.mean()
+    return f"{share:.1%} +- {np.sqrt(share * (1 - share) / len(which)):.1%} of {len(which)}"
 
 
 def show(results):
@@ -104,13 +118,24 @@ def show(results):
         name, mechanism, *_ = result["cell"]
         by_cell[name, mechanism, "all", "all"].append(result)
         by_cell["all", mechanism, "all", "all"].append(result)
-    print("| data | labels | prior | frequency | runs | alpha known | alpha estimated |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| data | labels | prior | frequency | runs | alpha known | alpha estimated "
+        "| alpha above its limit | limit - alpha |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
     for cell in sorted(by_cell, key=lambda cell: (cell[1], *map(str, cell))):
         shares = []
         for way in ("known", "estimated"):
             p = np.array([r[way] for r in by_cell[cell] if r[way] is not None], float)
-            shares.append(f"{(p <= LEVEL).mean():.1%} of {len(p)}" if len(p) else "-")
+            shares.append(rejected(p <= LEVEL))
+        limits = np.array(
+            [(r["limit"], r["alpha"]) for r in by_cell[cell] if r["limit"] is not None]
+        )
+        if len(limits):
+            shares.append(rejected(limits[:, 0] + GRID < limits[:, 1]))
+            shares.append(f"{np.median(limits[:, 0] - limits[:, 1]):.3f}")
+        else:
+            shares += ["-", "-"]
         print(f"| {' | '.join(map(str, cell))} | {len(by_cell[cell])} | {' | '.join(shares)} |")
 
 
@@ -126,6 +151,7 @@ def main():
     parser.add_argument("--priors", nargs="+", type=float, default=PRIORS)
     parser.add_argument("--frequencies", nargs="+", type=float, default=FREQUENCIES)
     parser.add_argument("--known-only", action="store_true", help="do not estimate alpha")
+    parser.add_argument("--limits", action="store_true", help="find compatible_alpha too")
     parser.add_argument("--store", type=Path, default=Path("scar_test_study.jsonl"))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
@@ -138,14 +164,16 @@ def main():
     jobs = []
     for cell in cells:
         times = options.repetitions if cell[1] == "scar" else options.power_repetitions
-        jobs += [(cell, number) for number in range(times) if (cell, number) not in done]
+        left = [number for number in range(times) if (cell, number) not in done]
+        jobs += [(cell, left[start : start + CHUNK]) for start in range(0, len(left), CHUNK)]
     work = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-        delayed(run)(cell, number, options) for cell, number in jobs
+        delayed(run)(cell, numbers, options) for cell, numbers in jobs
     )
     with options.store.open("a") as lines:
-        for result in work:
-            print(json.dumps(result), file=lines, flush=True)
-            results.append(result)
+        for finished in work:
+            for result in finished:
+                print(json.dumps(result), file=lines, flush=True)
+            results += finished
     show(results)
 
 
