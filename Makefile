@@ -3,17 +3,27 @@ PYTHON ?= python3
 VENV = .venv
 PEERS = .venv-peers
 BIN = $(VENV)/bin
+# Hours of work lie under build, so clean leaves it alone. The scripts read the same variable.
+export RECOUP_STUDY ?= build/priors
+WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system bench study clean
+.PHONY: help demo test check lint system bench study study-priors train-priors data clean clean-study
 
 help:
-	@echo 'make demo    install recoup into $(VENV) and run its demonstration'
-	@echo 'make test    install everything the tests need, then run all checks and tests'
-	@echo 'make check   the same, without looking for system packages'
-	@echo 'make bench   measure speed, and compare with another PU library'
-	@echo 'make study   measure how often intervals and bounds hold the truth'
-	@echo 'make clean   remove environments, caches and build outputs'
+	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
+	@echo 'make test          install everything the tests need, then run all checks and tests'
+	@echo 'make check         the same, without looking for system packages'
+	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
+	@echo 'make study         measure how often intervals, bounds and the test of labels at random'
+	@echo '                   hold what they claim: the last takes hours'
+	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
+	@echo '                   of the folder RECOUP_DATA: hours'
+	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
+	@echo '                   hours, and a GPU helps'
+	@echo 'make clean         remove environments, caches and packages, but not what studies did'
+	@echo 'make clean-study   remove build, where studies keep what they did: stopped ones go on'
+	@echo '                   from there'
 
 demo: $(VENV)/.installed
 	$(BIN)/recoup demo
@@ -34,16 +44,45 @@ lint: $(VENV)/.installed-test
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/priors_speed.py
+	$(BIN)/python benchmarks/km.py
 	$(PEERS)/bin/python benchmarks/peers.py
 
 study: $(VENV)/.installed
 	$(BIN)/python benchmarks/study_intervals.py
 	$(BIN)/python benchmarks/study_bounds.py
+	@mkdir -p $(RECOUP_STUDY)
+	$(BIN)/python benchmarks/study_scar_test.py --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
+
+study-priors: data $(VENV)/.installed
+	$(BIN)/python benchmarks/prior_tasks.py pack --kind study
+	$(BIN)/python benchmarks/prior_tasks.py score --kind study
+	$(BIN)/python benchmarks/study_priors.py --write docs/priors-study.md
+	$(BIN)/python benchmarks/study_recovered_auc.py --write docs/recovered-auc.md
+
+# In this order: the combination asks the other two.
+train-priors: data $(VENV)/.installed-torch
+	$(BIN)/python benchmarks/train_dist_curve.py --out $(WEIGHTS)/dist_curve.npz
+	$(BIN)/python benchmarks/train_share_net.py --out $(WEIGHTS)/share_net.npz
+	$(BIN)/python benchmarks/prior_tasks.py pack --kind training
+	$(BIN)/python benchmarks/prior_tasks.py score --kind training
+	rm -f $(RECOUP_STUDY)/auto_rows.npz  # what the networks before these said
+	$(BIN)/python benchmarks/train_auto.py --out $(WEIGHTS)/auto.npz
+
+data:
+	@if [ ! -d "$$RECOUP_DATA" ]; then \
+	    echo 'Name the folder of the datasets: make ... RECOUP_DATA=...; "recoup list datasets"' \
+	        'says which are at hand.' >&2; \
+	    exit 1; \
+	fi
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist recoup-demo .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(PEERS) dist recoup-demo .hypothesis .import_linter_cache \
 	    .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-study:
+	rm -rf build
 
 # Environments. A stamp file marks each finished install, so that a rerun costs nothing.
 
@@ -58,6 +97,10 @@ $(VENV)/.installed: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 
 $(VENV)/.installed-test: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-torch: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) -e '.[torch]'
 	@touch $@ $(VENV)/.installed
 
 $(PEERS)/.installed: pyproject.toml constraints.txt

@@ -335,7 +335,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=["pack", "score"])
     parser.add_argument("--kind", choices=["study", "training"], nargs="*")
-    parser.add_argument("--per-dataset", type=int, default=80)
+    parser.add_argument("--per-dataset", type=int, default=70)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     chosen = parser.parse_args()

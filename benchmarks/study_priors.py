@@ -245,14 +245,15 @@ beta 1, 0.9 and 0.75; up to 4,000 unlabeled rows) and on normal classes 2, 3 and
 deviations apart. Scores come from the transform of `recoup.priors` (logistic regression or
 boosting, out of fold), once per problem; estimators that read features get the features, wide ones
 (more than {MAX_COLUMNS} columns) as {WIDE_COMPONENTS} principal components. The combination
-`auto` was trained on other datasets and is told nothing about the labels, like the others; `{TOLD}` is
-`estimate(..., beta=1.0)`, what `evaluate` uses. Made by `make study-priors`.
+`auto` was trained on other datasets and is told nothing about the labels, like the others;
+`{TOLD}` is `estimate(..., beta=1.0)`, what `evaluate` uses.
+Made by `make study-priors`.
 
 *Mean abs. error* and *bias* are about alpha, *coverage* is how often the 95% interval holds it,
 *seconds* include the interval ({SLOW_DRAWS} draws for {", ".join(SLOW)},
-which see one seed of two; at most 100 for the others). Parameters of some estimators (`dist-curve`, `elkan-noto e3`, `pulscar`,
-`pen-l1`, `tice`, `roc-slope`) were chosen while looking at a few of these datasets, so their rows
-are a little too good.
+which see one seed of two; at most 100 for the others). Parameters of some estimators
+(`dist-curve`, `elkan-noto e3`, `pulscar`, `pen-l1`, `tice`, `roc-slope`) were chosen while
+looking at a few of these datasets, so their rows are a little too good.
 
 ## Real data, all problems ({len(real)})
 

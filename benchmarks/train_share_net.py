@@ -241,7 +241,7 @@ def judge(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--steps", type=int, default=8_000)
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--width", type=int, default=96)
     parser.add_argument("--members", type=int, default=2)

@@ -4,7 +4,13 @@
 a class of its own, with ``fit(X, s)``, ``fit_scores(s, scores)`` and then ``estimate_``.
 """
 
-from recoup.priors._base import PriorEstimator, PriorTags
+from recoup.priors._base import (
+    FeaturePriorEstimator,
+    Finding,
+    PriorEstimator,
+    PriorTags,
+    ScorePriorEstimator,
+)
 from recoup.priors.alphamax import AlphaMax
 from recoup.priors.auto import Auto, estimate
 from recoup.priors.bbe import BBE
@@ -39,6 +45,8 @@ __all__ = [
     "Auto",
     "DistCurve",
     "ElkanNoto",
+    "FeaturePriorEstimator",
+    "Finding",
     "NoisyPU",
     "PenL1",
     "PriorCurve",
@@ -48,6 +56,7 @@ __all__ = [
     "ROCSlope",
     "Regroup",
     "ScarTest",
+    "ScorePriorEstimator",
     "ShareNet",
     "TIcE",
     "estimate",
