@@ -257,8 +257,8 @@ def store_cell(
         if repetition < pu_repetitions:
             wanted = list(METHODS)
             with np.load(pu_path(name, frequency, repetition)) as stored:
-                pu_scores = stored["scores"]
-        scores = models[protocol] if protocol in models else pu_scores
+                pu_scores = models["pu"] = stored["scores"]
+        scores = models[protocol]
         if repetition == len(done):
             done.append(facts(y, s, scores))
         found = done[repetition]["methods"]

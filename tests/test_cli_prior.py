@@ -125,7 +125,14 @@ BAD = {
     "label missing": (["--label", "z", "--score", "p"], "no column 'z'"),
     "no such score": (["--label", "flagged", "--score", "q"], "no column 'q'"),
     "no such method": (["--label", "flagged", "--score", "p", "--method", "bbee"], "Did you mean"),
-    "beta above 1": (["--label", "flagged", "--score", "p", "--beta", 2], "beta in [0, 1]"),
+    "beta above 1": (
+        ["--label", "flagged", "--score", "p", "--beta", 2],
+        "beta, the share of true",
+    ),
+    "beta with one method": (
+        ["--label", "flagged", "--score", "p", "--method", "bbe", "--beta", 0.9],
+        "beta=0.9 is known",
+    ),
     "beta as text": (["--label", "flagged", "--score", "p", "--beta", "few"], "--beta"),
     "confidence": (["--label", "flagged", "--score", "p", "--confidence", 95], "confidence"),
     "both": (["--label", "flagged", "--score", "p", "--features", "p"], "not both"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,36 @@ def estimation_method(alpha: Any, beta: Any, caller: str) -> str | None:
             f"{caller} needs beta to be one number or 'estimate' where alpha is estimated. "
             f"Got {brief(beta)}."
         )
-    return "auto" if alpha in ANY_METHOD else str(alpha)
+    method = "auto" if alpha in ANY_METHOD else str(alpha)
+    check_known_beta(method, beta, caller)
+    return method
+
+
+def check_known_beta(method: str, beta: Any, caller: str) -> None:
+    """Refuse what a method of estimating alpha cannot make of beta: a share, a word or None."""
+    if beta is None:
+        return
+    tags = registered("priors")[method].tags
+    if isinstance(beta, str) and beta == "estimate":
+        if tags.finds_beta or tags.takes_beta or (tags.reads == "scores" and not tags.wraps):
+            return
+        raise InvalidInputError(
+            f"{caller} cannot estimate beta by {method!r}, which takes every label as right. "
+            f"Use the method 'auto' or 'noisy-pu', or pass a number for beta."
+        )
+    if not isinstance(beta, Real) or not 0 < float(beta) <= 1:
+        shown = repr(beta) if isinstance(beta, str) else brief(beta)
+        raise InvalidInputError(
+            f"{caller} needs beta, the share of true positives among the labeled rows, to be a "
+            f"number above 0 and up to 1, or 'estimate'. Got {shown}. Pass 1.0 if every label is "
+            f"right."
+        )
+    if beta != 1 and not tags.takes_beta:
+        reason = "finds beta itself" if tags.finds_beta else "takes every label as right"
+        raise InvalidInputError(
+            f"{caller} cannot estimate alpha by {method!r} where beta={brief(beta)} is known: "
+            f"that method {reason}. Use the method 'auto', or leave beta out."
+        )
 
 
 def prior_notes(estimate: Any) -> list[str]:

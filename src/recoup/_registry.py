@@ -40,7 +40,7 @@ def registered(room: str) -> dict[str, Any]:
 def make(room: str, key: str, caller: str, **params: Any) -> Any:
     """Build the object that a key names."""
     known = registered(room)
-    if key not in known:
+    if not isinstance(key, str) or key not in known:
         raise InvalidInputError(
             f"{caller} knows no {brief(key)!r}.{did_you_mean(str(key), known)} "
             f"Choose one of: {', '.join(known)}."

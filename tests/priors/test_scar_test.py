@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import matplotlib as mpl
 import numpy as np
@@ -85,11 +87,72 @@ def test_random_labels_with_another_alpha_are_not_random():
 
 
 def test_estimated_alpha_leaves_no_power_and_says_so():
-    X, s, _ = labeled_if_clear(n=1500)
+    X, s, alpha = labeled_if_clear(n=1500)
     found = scar_test(X[:, 0], s, None, 39, None)
     assert found.p_value > 0.05
     assert "estimated from the labels" in found.warnings[0]
     assert found.method == "given scores, alpha estimated"
+    assert found.compatible_alpha < alpha
+    assert f"if more than {found.compatible_alpha:.0%} of the unlabeled" in found.warnings[0]
+
+
+def test_no_excess_is_no_evidence():
+    """Negatives among the highest scores put the whole null below 0."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(2000) < 800
+    scores = rng.normal(np.where(positive, 1.0, 0.0))
+    scores[rng.choice(np.flatnonzero(~positive), 200, replace=False)] = rng.normal(4, 1, 200)
+    s = positive & (rng.random(2000) < 0.8)
+    found = scar_test(scores, s, positive[~s].mean(), 99, None)
+    assert found.statistic < 0
+    assert found.null.max() < 0
+    assert found.p_value == 1
+    assert found.warnings == ()
+
+
+def test_p_values_of_other_alphas():
+    X, s, alpha = labeled_if_clear(n=1500)
+    found = scar_test(X[:, 0], s, alpha, 59, None)
+    alphas = [alpha / 4, alpha, 0.9]
+    again = [scar_test(X[:, 0], s, value, 59, None).p_value for value in alphas]
+    np.testing.assert_array_equal(found.p_values(alphas), again)
+    np.testing.assert_array_equal(found.p_values(alpha), [found.p_value])
+    for wrong in (0.0, 1.0, 1.5, [0.2, np.nan]):
+        with pytest.raises(InvalidInputError, match="alpha"):
+            found.p_values(wrong)
+
+
+def test_compatible_alpha_is_where_rejection_begins():
+    X, s, _ = labeled_if_clear(n=1500)
+    found = scar_test(X[:, 0], s, 0.3, 59, None)
+    limit = found.compatible_alpha
+    last, first = found.p_values([limit, limit + 0.01])
+    assert last > 0.05 >= first
+    # It belongs to the scores, not to the alpha that was tested.
+    assert scar_test(X[:, 0], s, 0.1, 59, None).compatible_alpha == limit
+    assert copy.deepcopy(found).compatible_alpha == limit
+    assert pickle.loads(pickle.dumps(found)).compatible_alpha == limit
+
+
+def test_compatible_alpha_bounds_the_truth_if_labels_are_random():
+    """A 95% limit: of 20 runs, more than 4 below the truth have a chance below 0.3%."""
+    limits, truths = [], []
+    for seed in range(20):
+        X, s, alpha = labeled_at_random(n=1200, distance=4.0, seed=seed)
+        limits.append(scar_test(X[:, 0], s, alpha, 39, None, seed).compatible_alpha)
+        truths.append(alpha)
+    below = np.array(limits) + 0.01 < truths
+    assert below.sum() <= 4
+    # With separable classes it is close, too.
+    assert np.median(np.array(limits) - truths) < 0.1
+
+
+def test_compatible_alpha_at_its_ends():
+    labeled = np.arange(4000) < 2000
+    at_the_bottom = scar_test(np.arange(4000.0), labeled, 0.2, 39, None)
+    assert at_the_bottom.compatible_alpha == 1
+    all_above = scar_test(-np.arange(4000.0), labeled, 0.2, 39, None)
+    assert all_above.compatible_alpha == 0
 
 
 def test_lowest_plausible_alpha_is_used():
@@ -198,6 +261,11 @@ def test_result_shows_itself():
     assert found.to_frame()["p_value"].tolist() == [found.p_value]
     display = found.plot()
     assert display.line_.get_xdata()[0] == found.statistic
+    limit = f"{found.compatible_alpha:.2f}"
+    assert limit in display.ax_.get_title()
+    assert f"up to alpha={limit}" in repr(found)
+    assert limit in found._repr_html_()
+    assert found.to_dict()["compatible_alpha"] == found.compatible_alpha
     mpl.pyplot.close(display.figure_)
 
 

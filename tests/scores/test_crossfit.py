@@ -352,6 +352,20 @@ def test_progress(terminal, progress, silence, shown, cancer, monkeypatch, capsy
     assert ("Scoring rows with Slow" in err) == shown
 
 
+def test_no_second_bar_where_progress_is_shown(cancer, capsys, monkeypatch):
+    module = sys.modules[crossfit.__module__]
+    monkeypatch.setattr(module, "SECONDS_OF_SILENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = module.PROGRESS_SHOWN.set(True)
+    try:
+        crossfit(Slow(), cancer.X, cancer.s, cv=2)
+        assert capsys.readouterr().err == ""
+        crossfit(Slow(), cancer.X, cancer.s, cv=2, progress=True)
+        assert "Scoring rows with Slow" in capsys.readouterr().err
+    finally:
+        module.PROGRESS_SHOWN.reset(shown)
+
+
 def test_a_failure_stops_the_bar(cancer, capsys):
     class Broken(GaussianNB):
         def fit(self, X, y):

@@ -97,8 +97,14 @@ def progress(message: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(plain(f"{message} ...")):
-        yield
+    from recoup.scores.crossfit import PROGRESS_SHOWN
+
+    shown = PROGRESS_SHOWN.set(True)
+    try:
+        with console.status(plain(f"{message} ...")):
+            yield
+    finally:
+        PROGRESS_SHOWN.reset(shown)
 
 
 def make_table(

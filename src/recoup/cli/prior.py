@@ -116,18 +116,17 @@ def _check_options(
     confidence: float,
 ) -> None:
     """Refuse what cannot go together before a file is read."""
-    from recoup._checks import check_alpha_beta
-    from recoup._prior import estimation_method
+    from recoup._prior import check_known_beta
+    from recoup._registry import make
     from recoup.evaluation import check_confidence
 
     if score is not None and features:
         raise InvalidInputError("prior takes --score or --features, not both. Drop one.")
     if score is None and weight is not None:
         raise InvalidInputError("prior takes --weight beside --score only. Drop it.")
-    estimation_method(method, beta, "prior")
+    make("priors", method, "prior --method")
+    check_known_beta(method, beta, "prior")
     check_confidence(confidence, "prior")
-    if isinstance(beta, float):
-        check_alpha_beta(0.0, beta, "prior")
 
 
 def _print_prior(console: Console, found: PriorEstimate, title: str) -> None:

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self
 
@@ -55,6 +56,8 @@ class PriorTags:
         Where it was published.
     finds_beta : bool
         Whether it estimates beta too.
+    takes_beta : bool
+        Whether it has a parameter ``beta`` for what is known about it.
     selection : {"SCAR", "SAR"}
         Whether labels must be a random sample of the positives.
     wraps : bool
@@ -67,6 +70,7 @@ class PriorTags:
     cost: str
     source: str
     finds_beta: bool = False
+    takes_beta: bool = False
     selection: Literal["SCAR", "SAR"] = "SCAR"
     wraps: bool = False
 
@@ -161,10 +165,23 @@ class PriorEstimator(BaseEstimator):
                 f"{self._name} needs interval to be one of {known} or None. "
                 f"Got {brief(self.interval)}."
             )
-        if not 0 < self.confidence < 1:
+        if not isinstance(self.confidence, Real) or not 0 < self.confidence < 1:
             raise InvalidInputError(
                 f"{self._name} needs confidence between 0 and 1. Got {brief(self.confidence)}. "
                 f"Pass 0.95 for 95%."
+            )
+        if not isinstance(self.n_draws, Integral) or self.n_draws < 1:
+            raise InvalidInputError(
+                f"{self._name} needs n_draws to be a whole number above 0: the interval is made "
+                f"from them. Got {brief(self.n_draws)}. Pass interval=None to go without."
+            )
+
+    def _refuse_refit(self) -> None:
+        """Refuse to refit a classifier of which only the scores are known."""
+        if self.interval == "refit":
+            raise InvalidInputError(
+                f"{self._name}.fit_scores cannot refit the classifier behind given scores. "
+                f"Pass the features to fit, or use interval='subsample' or 'bootstrap'."
             )
 
     def _concluded(
@@ -238,6 +255,8 @@ class ScorePriorEstimator(PriorEstimator):
         if self.transform is None:
             return self.fit_scores(s, X)
         seed = check_seed(self.random_state, self._name)
+        labeled, unlabeled, _ = label_masks(s, self._name)
+        check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
         found = honest_scores(X, s, self.transform, seed, self._name)
         table = checked_table(found.s, found.scores, self._name)
         refit = None
@@ -258,11 +277,7 @@ class ScorePriorEstimator(PriorEstimator):
         """
         started = perf_counter()
         self._check_options()
-        if self.interval == "refit":
-            raise InvalidInputError(
-                f"{self._name}.fit_scores cannot refit the classifier behind given scores. "
-                f"Pass the features to fit, or use interval='subsample'."
-            )
+        self._refuse_refit()
         table = checked_table(s, scores, self._name)
         self.estimate_ = self._estimated(table, "given scores", None, started)
         return self
@@ -326,6 +341,7 @@ class FeaturePriorEstimator(PriorEstimator):
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
         """
         started = perf_counter()
+        self._check_options()
         labeled, unlabeled, _ = label_masks(s, self._name)
         features = self._features(X)
         check_same_length(features, labeled, "X and s", self._name)
@@ -346,6 +362,8 @@ class FeaturePriorEstimator(PriorEstimator):
             Higher is more positive. Left out when ``s`` is a table.
         """
         started = perf_counter()
+        self._check_options()
+        self._refuse_refit()
         table = checked_table(s, scores, self._name)
         total = table.n_labeled + table.n_unlabeled
         kept = table
@@ -380,7 +398,6 @@ class FeaturePriorEstimator(PriorEstimator):
     def _estimated(
         self, X: FloatArray, s: NDArray[np.int_], auc: float, transform: str, started: float
     ) -> PriorEstimate:
-        self._check_options()
         n_labeled, n_unlabeled = int((s == 1).sum()), int((s == 0).sum())
         check_sizes(n_labeled, n_unlabeled, self._name)
         if (np.ptp(X, axis=0) == 0).all():
@@ -392,6 +409,7 @@ class FeaturePriorEstimator(PriorEstimator):
         return self._concluded(finding, draws, (n_labeled, n_unlabeled), auc, transform, started)
 
     def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
+        # Every draw goes through the whole method, so that a bootstrap is a refit here.
         groups = (np.flatnonzero(s == 1), np.flatnonzero(s == 0))
         without = self.interval == "subsample"
         sizes = subsample_sizes(len(groups[0]), len(groups[1]))

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, brief, did_you_mean
+from recoup._checks import FloatArray, brief, did_you_mean, label_masks
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._intervals import auc_influence
 from recoup.scores.crossfit import CrossfitScores, crossfit
+from recoup.scores.split import bundle_rows
 from recoup.scores.table import ScoreTable
 
 # One-sided 5%: how sure the gain must be before a more complex classifier is preferred.
 SURE = 1.645
+N_FOLDS = 5
 
 
 def _logistic() -> Any:
@@ -70,7 +72,28 @@ def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) 
                 f"{did_you_mean(transform, known)}"
             )
         transform = CLASSIFIERS[transform]()
-    if transform != "auto":
+    try:
+        return _best_scores(X, s, transform, seed)
+    except InvalidInputError as error:
+        labeled = label_masks(s, caller)[0]
+        different = len(np.unique(bundle_rows(X, None, len(labeled), caller)[labeled]))
+        if different >= N_FOLDS:
+            raise
+        raise InvalidInputError(
+            f"{caller} needs at least {N_FOLDS} different labeled rows in X: each is scored by a "
+            f"classifier that has seen no copy of it. Got {different:,}. Pass more columns, or "
+            f"scores instead of X."
+        ) from error
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise InvalidInputError(
+            f"{caller} cannot fit a classifier to X. Got: {brief(reason, 200)}. Encode words and "
+            f"impute missing values first, or pass a classifier that takes X for transform."
+        ) from error
+
+
+def _best_scores(X: Any, s: ArrayLike, transform: Any, seed: int) -> CrossfitScores:
+    if not isinstance(transform, str):
         return _scored(transform, X, s, seed)
     if hasattr(X, "tocsr"):
         return _scored(_sparse_logistic(), X, s, seed)
@@ -79,7 +102,7 @@ def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) 
 
 
 def _scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
-    return crossfit(classifier, X, s, cv=5, random_state=seed)
+    return crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
 
 
 def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, brief
-from recoup._registry import make, registered
+from recoup._checks import FloatArray
+from recoup._prior import check_known_beta
+from recoup._registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator, plausible
@@ -19,6 +20,7 @@ from recoup.priors._network import load_network
 from recoup.priors._resample import exchanged
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
+from recoup.priors.dist_curve import DistCurve
 from recoup.priors.elkan_noto import ElkanNoto
 from recoup.priors.pulscar import PULSCAR
 from recoup.priors.results import PriorEstimate
@@ -28,7 +30,7 @@ from recoup.scores.table import ScoreTable
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
 MIDDLE = QUANTILES.index(0.5)
-MEMBERS = ("share-net", "bbe", "dedpul", "pulscar", "roc-slope", "elkan-noto")
+MEMBERS = ("share-net", "dist-curve", "bbe", "dedpul", "pulscar", "roc-slope", "elkan-noto")
 # Which of ShareNet's quantiles the combination looks at.
 SEEN = (0, 2, 4, 6, 8)
 WIDE_RANGE = 0.15
@@ -38,7 +40,7 @@ CLEAN_BETA = 0.95
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Auto(ScorePriorEstimator):
-    """Weigh six estimators of different families by how they err on real data.
+    """Weigh seven estimators of different families by how they err on real data.
 
     On real data published estimators err in opposite directions, and by how much can be told from
     their answers, the sizes of the samples and how well the scores separate them. A small network
@@ -73,6 +75,7 @@ class Auto(ScorePriorEstimator):
         cost="n log n",
         source="this package",
         finds_beta=True,
+        takes_beta=True,
     )
 
     beta: float | str | None = None
@@ -83,33 +86,30 @@ class Auto(ScorePriorEstimator):
 
     def _check_options(self) -> None:
         super()._check_options()
-        known = self.beta is None or self.beta == "estimate"
-        if not known and not (isinstance(self.beta, Real) and 0 < self.beta <= 1):
-            raise InvalidInputError(
-                f"Auto needs beta to be a share in (0, 1], 'estimate' or None. "
-                f"Got {brief(self.beta)}. Pass 1.0 if every label is right."
-            )
+        check_known_beta(self.tags.key, self.beta, self._name)
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         return self._combined(table, rng)[0]
 
-    def _draws(
+    def _estimated(
         self,
         table: ScoreTable,
-        finding: Finding,
+        transform: str,
         refits: Callable[[int], ScoreTable] | None,
-    ) -> FloatArray:
+        started: float,
+    ) -> PriorEstimate:
         if self.interval != "learned":
-            return super()._draws(table, finding, refits)
-        _, alphas, betas = self._combined(table, self._rng("point"))
-        return plausible(
-            np.column_stack(
-                [
-                    draws_between(alphas, QUANTILES, self.n_draws),
-                    draws_between(betas, QUANTILES, self.n_draws),
-                ]
-            ),
-            both=True,
+            return super()._estimated(table, transform, refits, started)
+        finding, alphas, betas = self._combined(table, self._rng("point"))
+        draws = [draws_between(values, QUANTILES, self.n_draws, 1.0) for values in (alphas, betas)]
+        sizes = (int(table.n_labeled), int(table.n_unlabeled))
+        return self._concluded(
+            finding,
+            plausible(np.column_stack(draws), both=True),
+            sizes,
+            auc_pu(table),
+            transform,
+            started,
         )
 
     def _combined(
@@ -118,12 +118,17 @@ class Auto(ScorePriorEstimator):
         """Return the finding and the quantiles of alpha and of beta."""
         found = evidence(table, rng)
         known = isinstance(self.beta, Real)
-        alphas, betas = combine(found.inputs, labels_known=known)
-        _, blind_betas = combine(found.inputs, labels_known=False)
+        blind_alphas, blind_betas = combine(found.inputs, labels_known=False)
         noisy = bool(blind_betas[QUANTILES.index(0.9)] < CLEAN_BETA)
-        if known:
+        alphas, betas = blind_alphas, blind_betas
+        if known and self.beta == 1:
+            alphas, betas = combine(found.inputs, labels_known=True)[0], np.ones_like(betas)
+        elif known:
             share = float(self.beta)  # type: ignore[arg-type]
-            alphas, betas = alphas * share, np.full_like(betas, share)
+            # The network knows of labels that are right or unknown. What does not hang on beta is
+            # kappa = alpha / beta, so that alpha moves with it.
+            kappas = np.minimum(blind_alphas / max(blind_betas[MIDDLE], 0.01), 1.0)
+            alphas, betas = kappas * share, np.full_like(betas, share)
         elif self.beta is None and not noisy:
             betas = np.ones_like(betas)
         warnings = []
@@ -139,9 +144,9 @@ class Auto(ScorePriorEstimator):
                 f"{alphas[-1]:.2f} fits. Use a better classifier, or knowledge from elsewhere."
             )
         if noisy and not (known and self.beta != 1):
+            remedy = "Check them, or pass beta='estimate'." if known else "Check them."
             warnings.append(
-                f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. Check the "
-                f"labels, or pass beta='estimate'."
+                f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. {remedy}"
             )
         finding = Finding(
             float(alphas[MIDDLE]),
@@ -170,6 +175,7 @@ def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
     rule_values = rules.members or {}
     members = {
         "share-net": float(forward[4]),
+        "dist-curve": DistCurve()._solve(table, rng).alpha,
         "bbe": BBE()._solve(table, rng).alpha,
         "dedpul": DEDPUL()._solve(table, rng).alpha,
         "pulscar": PULSCAR()._solve(table, rng).alpha,
@@ -260,7 +266,7 @@ def estimate(
     >>> example = load_example()
     >>> found = estimate(example.s, example.scores["score_boosting"])
     >>> found.method, list(found.members)
-    ('auto', ['share-net', 'bbe', 'dedpul', 'pulscar', 'roc-slope', 'elkan-noto'])
+    ('auto', ['share-net', 'dist-curve', 'bbe', 'dedpul', 'pulscar', 'roc-slope', 'elkan-noto'])
     >>> estimate(example.s, example.scores["score_boosting"], method="bbe").method
     'bbe'
     """
@@ -269,28 +275,18 @@ def estimate(
             "estimate needs scores or X beside s, one of them. "
             f"Got {'neither' if X is None else 'both'}."
         )
-    estimator = _estimator(method, beta, {"random_state": random_state, "confidence": confidence})
+    options: dict[str, Any] = {"random_state": random_state, "confidence": confidence}
+    estimator = make("priors", method, "estimate", **options)
+    check_known_beta(method, beta, "estimate")
+    if estimator.tags.takes_beta:
+        estimator.set_params(beta=beta)
+    elif beta == "estimate" and not estimator.tags.finds_beta:
+        from recoup.priors.noisy import NoisyPU
+
+        estimator = NoisyPU(estimator, always=True, **options)
     found: PriorEstimate
     if X is not None:
         found = estimator.set_params(transform=transform).fit(X, s).estimate_
     else:
         found = estimator.fit_scores(s, scores).estimate_
     return found
-
-
-def _estimator(method: str, beta: Any, options: dict[str, Any]) -> Any:
-    """Build the estimator that a method and what is known about beta call for."""
-    chosen = registered("priors").get(method)
-    if chosen is Auto:
-        return Auto(beta=beta, **options)
-    estimator = make("priors", method, "estimate", **options)
-    if beta in (None, 1, 1.0) or estimator.tags.finds_beta:
-        return estimator
-    if beta == "estimate" and estimator.tags.reads == "scores" and not estimator.tags.wraps:
-        from recoup.priors.noisy import NoisyPU
-
-        return NoisyPU(estimator, always=True, **options)
-    raise InvalidInputError(
-        f"estimate cannot take beta={brief(beta)} with method {method!r}, which assumes that every "
-        f"label is right. Use method='auto' or 'noisy-pu', or beta=1.0."
-    )

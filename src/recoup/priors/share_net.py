@@ -88,17 +88,19 @@ def share_quantiles(table: ScoreTable) -> FloatArray:
     return np.sort(np.sin(np.pi / 2 * np.clip(answers, 0.0, 1.0)) ** 2)
 
 
-def draws_between(values: FloatArray, levels: tuple[float, ...], n_draws: int) -> FloatArray:
+def draws_between(
+    values: FloatArray, levels: tuple[float, ...], n_draws: int, top: float = 0.995
+) -> FloatArray:
     """Spread draws evenly over a distribution given by some quantiles, its ends drawn out."""
     spread = (np.arange(n_draws) + 0.5) / n_draws
     ends = (
         max(values[0] - (values[1] - values[0]), 0.0),
-        min(values[-1] + (values[-1] - values[-2]), 0.995),
+        min(values[-1] + (values[-1] - values[-2]), top),
     )
     drawn: FloatArray = np.interp(
         spread, np.concatenate([[0.0], levels, [1.0]]), np.concatenate([ends[:1], values, ends[1:]])
     )
-    return np.minimum(drawn, 0.995)
+    return np.minimum(drawn, top)
 
 
 def summary(table: ScoreTable) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["auto", "predict_proba", "decision_function", "oob"]
 
 SECONDS_OF_SILENCE = 2.0
+# Set by whoever shows progress already: two displays on one line overwrite each other.
+PROGRESS_SHOWN: ContextVar[bool] = ContextVar("PROGRESS_SHOWN", default=False)
 OUT_OF_BAG = ("oob_scores_", "oob_decision_function_")
 KINDS = {"labeled": 1, "unlabeled": 0, "known negative": -1}
 
@@ -397,6 +400,8 @@ def _run(
 @contextmanager
 def _progress_bar(total: int, message: str, progress: bool | None) -> Iterator[Callable[[], None]]:
     """Show how far a job is: at once if asked to, else after a while and on a terminal only."""
+    if progress is None and PROGRESS_SHOWN.get():
+        progress = False
     bar = None if progress is False else _bar(anywhere=bool(progress))
     if bar is None:
         yield lambda: None

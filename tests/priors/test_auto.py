@@ -1,0 +1,301 @@
+"""estimate and the combination behind it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recoup import evaluate
+from recoup.exceptions import InvalidInputError
+from recoup.priors import Auto, PriorEstimate, estimate
+from recoup.priors._network import load_network
+from recoup.priors.auto import MEMBERS, QUANTILES, combine, evidence, stretched
+from recoup.scores import ScoreTable
+
+
+def mixture(alpha, gap=4.0, beta=1.0, sizes=(500, 3000), seed=0):
+    rng = np.random.default_rng(seed)
+    s = np.repeat([1, 0], sizes)
+    positive = rng.random(len(s)) < np.where(s == 1, beta, alpha)
+    return s, rng.normal(gap * positive)
+
+
+def has(found, text):
+    return any(text in warning for warning in found.warnings)
+
+
+class TestArguments:
+    def test_scores_or_features_and_not_both(self):
+        s, scores = mixture(0.3, sizes=(100, 400))
+        table = ScoreTable.from_arrays(s, scores)
+        for given in (
+            {"s": s},
+            {"s": s, "scores": scores, "X": scores[:, None]},
+            {"s": table, "X": scores[:, None]},
+        ):
+            with pytest.raises(InvalidInputError, match="scores or X beside s, one of them"):
+                estimate(**given)
+        with pytest.raises(InvalidInputError, match="ScoreTable and scores beside it"):
+            estimate(table, scores)
+
+    def test_a_table_is_as_good_as_its_rows(self):
+        s, scores = mixture(0.3)
+        found, from_table = estimate(s, scores), estimate(ScoreTable.from_arrays(s, scores))
+        assert (found.alpha, found.interval) == (from_table.alpha, from_table.interval)
+
+    def test_columns_of_data_frames(self):
+        s, scores = mixture(0.3, sizes=(100, 400))
+        expected = estimate(s, scores).alpha
+        assert estimate(pd.Series(s), pd.Series(scores)).alpha == expected
+        assert estimate(s.tolist(), scores.tolist()).alpha == expected
+
+    @pytest.mark.parametrize("method", ["bbe", "share-net", "km2", "tice", "noisy-pu"])
+    def test_methods_by_key(self, method):
+        found = estimate(*mixture(0.3, sizes=(150, 700)), method=method)
+        assert isinstance(found, PriorEstimate)
+        assert found.method == method
+        assert found.alpha == pytest.approx(0.3, abs=0.1)
+
+    @pytest.mark.parametrize(("method", "near"), [("bbbe", "bbe"), ("dist_curve", "dist-curve")])
+    def test_unknown_methods_get_a_suggestion(self, method, near):
+        with pytest.raises(InvalidInputError, match=f"Did you mean '{near}'"):
+            estimate(*mixture(0.3), method=method)
+
+    @pytest.mark.parametrize("method", [None, 3, ["bbe"], ""])
+    def test_methods_that_are_none(self, method):
+        with pytest.raises(InvalidInputError, match="estimate knows no"):
+            estimate(*mixture(0.3), method=method)
+
+    def test_features(self):
+        rng = np.random.default_rng(0)
+        y = rng.random(1500) < 0.5
+        s = (y & (rng.random(1500) < 0.5)).astype(int)
+        X = rng.normal(2.5 * y[:, None], 1.0, (1500, 2))
+        found = estimate(s, X=X, transform="logistic")
+        assert found.alpha == pytest.approx(y[s == 0].mean(), abs=0.06)
+        assert "LogisticRegression" in found.transform
+        by_trees = estimate(s, X=X, method="tice", transform="logistic")
+        assert by_trees.transform == "features"
+
+    def test_options_reach_the_estimator(self):
+        s, scores = mixture(0.3, gap=2.5)
+        narrow, wide = (estimate(s, scores, confidence=level).interval for level in (0.5, 0.9))
+        assert wide[0] < narrow[0] < narrow[1] < wide[1]
+        draws = [estimate(s, scores, method="bbe", random_state=seed).draws for seed in (0, 0, 1)]
+        assert np.array_equal(draws[0], draws[1])
+        assert not np.array_equal(draws[0], draws[2])
+        with pytest.raises(InvalidInputError, match="random_state to be a whole number"):
+            estimate(s, scores, random_state=None)
+
+    def test_known_negatives_are_left_out(self):
+        s, scores = mixture(0.3)
+        expected = estimate(s, scores)
+        more = np.append(s, np.full(500, -1)), np.append(scores, np.full(500, -1.0))
+        found = estimate(*more)
+        assert (found.alpha, found.n_unlabeled) == (expected.alpha, 3000)
+
+    @pytest.mark.parametrize(
+        ("change", "text"),
+        [
+            (lambda s, x: (s[::40], x[::40]), "at least 20 labeled"),
+            (lambda s, x: (s, np.ones(len(s))), "rows that differ"),
+            (lambda s, x: (s, np.where(x > 3, np.nan, x)), "finite number"),
+            (lambda s, x: (s, np.where(x > 3, np.inf, x)), "finite number"),
+            (lambda s, x: (np.ones(len(s)), x), "labeled and unlabeled rows"),
+            (lambda s, x: (np.zeros(len(s)), x), "labeled and unlabeled rows"),
+            (lambda s, x: (s + 1, x), "labels to be 1"),
+            (lambda s, x: (s, x[:-1]), "one value per row"),
+            (lambda s, x: (s, np.column_stack([x, x])), "one value per row"),
+            (lambda s, x: (s, np.where(x > 3, "high", "low")), "numbers"),
+        ],
+    )
+    def test_bad_rows(self, change, text):
+        with pytest.raises(InvalidInputError, match=text) as refused:
+            estimate(*change(*mixture(0.3)))
+        assert "\n" not in str(refused.value)
+
+
+class TestBeta:
+    @pytest.mark.parametrize("beta", [None, 1.0, 0.9, "estimate"])
+    def test_draws_are_pairs_in_order(self, beta):
+        found = estimate(*mixture(0.3), beta=beta)
+        assert found.draws.shape == (500, 2)
+        alphas, betas = found.draws.T
+        assert (alphas >= 0).all()
+        assert (alphas < betas).all()
+        assert (betas <= 1).all()
+        if isinstance(beta, float):
+            assert found.beta == beta
+            assert set(betas) == {beta}
+
+    def test_clean_labels_are_seen_as_such(self):
+        s, scores = mixture(0.3)
+        assert estimate(s, scores).beta == 1.0
+        assert set(estimate(s, scores).draws[:, 1]) == {1.0}
+        assert estimate(s, scores, beta="estimate").beta > 0.9
+
+    def test_wrong_labels_are_detected(self):
+        s, scores = mixture(0.25, beta=0.8, sizes=(1000, 5000))
+        for beta in (None, "estimate"):
+            found = estimate(s, scores, beta=beta)
+            assert found.beta == pytest.approx(0.8, abs=0.12)
+            assert found.alpha == pytest.approx(0.25, abs=0.08)
+            assert has(found, "Some labels look wrong")
+            assert not has(found, "beta='estimate'")
+        taken = estimate(s, scores, beta=1.0)
+        assert taken.beta == 1.0
+        assert has(taken, "pass beta='estimate'")
+
+    @pytest.mark.parametrize("beta", [0.9, 0.8, 0.6])
+    def test_known_noise_is_allowed_for(self, beta):
+        errors = []
+        for seed in range(4):
+            s, scores = mixture(0.25, beta=beta, sizes=(1000, 5000), seed=seed)
+            found = estimate(s, scores, beta=beta)
+            assert found.beta == beta
+            assert not has(found, "labels look wrong")
+            errors.append(abs(found.alpha - 0.25))
+        assert np.mean(errors) < 0.04
+
+    @pytest.mark.parametrize("beta", [0, -0.1, 1.1, 2, np.nan, "few", "1.0", [0.8, 0.9]])
+    @pytest.mark.parametrize("method", ["auto", "bbe", "noisy-pu"])
+    def test_shares_that_are_none(self, beta, method):
+        with pytest.raises(InvalidInputError, match="beta, the share of true positives") as refused:
+            estimate(*mixture(0.3), beta=beta, method=method)
+        assert "\n" not in str(refused.value)
+        with pytest.raises(InvalidInputError, match="beta, the share of true positives"):
+            Auto(beta=beta).fit_scores(*mixture(0.3))
+
+    @pytest.mark.parametrize(
+        ("method", "reason"), [("bbe", "takes every label"), ("noisy-pu", "finds beta itself")]
+    )
+    def test_known_noise_with_a_method_that_cannot_use_it(self, method, reason):
+        s, scores = mixture(0.3)
+        for call in (
+            lambda: estimate(s, scores, method=method, beta=0.9),
+            lambda: evaluate(s, scores, alpha=method, beta=0.9),
+        ):
+            with pytest.raises(InvalidInputError, match=f"beta=0.9 is known: .*{reason}") as no:
+                call()
+            assert "\n" not in str(no.value)
+            assert str(no.value).count("estimate alpha") == 1
+
+    def test_a_single_method_finds_beta_in_both_directions(self):
+        s, scores = mixture(0.25, beta=0.8, sizes=(1000, 5000))
+        found = estimate(s, scores, method="bbe", beta="estimate")
+        assert found.method == "noisy-pu"
+        assert found.beta == pytest.approx(0.8, abs=0.05)
+        with pytest.raises(InvalidInputError, match="cannot estimate beta by 'km2'"):
+            estimate(s, scores, method="km2", beta="estimate")
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.5, 0.75])
+    def test_gaussians_far_apart(self, alpha):
+        found = estimate(*mixture(alpha))
+        assert found.alpha == pytest.approx(alpha, abs=0.05)
+        assert found.interval[0] < found.alpha < found.interval[1]
+        assert tuple(found.members) == MEMBERS
+        assert found.warnings == ()
+
+    def test_intervals_hold_the_truth(self):
+        held = 0
+        for seed in range(20):
+            low, high = estimate(*mixture(0.3, gap=2.5, seed=seed)).interval
+            held += low <= 0.3 <= high
+        assert held >= 16
+
+    def test_row_order_does_not_matter(self):
+        s, scores = mixture(0.3, gap=2.5)
+        order = np.random.default_rng(1).permutation(len(s))
+        found, shuffled = estimate(s, scores), estimate(s[order], scores[order])
+        assert (found.alpha, found.interval) == (shuffled.alpha, shuffled.interval)
+
+    def test_increasing_maps_hardly_matter(self):
+        # Some members look at the values of scores, so that this does not hold exactly.
+        s, scores = mixture(0.3, gap=2.5)
+        expected = estimate(s, scores).alpha
+        for values in (1 / (1 + np.exp(-scores)), np.exp(scores), np.round(scores, 1)):
+            assert estimate(s, values).alpha == pytest.approx(expected, abs=0.02)
+
+    def test_interval_can_be_drawn_instead(self):
+        s, scores = mixture(0.3, sizes=(150, 600))
+        learned = Auto().fit_scores(s, scores).estimate_
+        drawn = Auto(interval="subsample", n_draws=5).fit_scores(s, scores).estimate_
+        alone = Auto(interval=None).fit_scores(s, scores).estimate_
+        assert learned.alpha == drawn.alpha == alone.alpha
+        assert drawn.draws.shape == (5, 2)
+        assert learned.interval_method == "learned"
+        assert (alone.interval, alone.interval_method) == (None, None)
+
+    def test_evaluate_counts_weights(self):
+        s, scores = mixture(0.3)
+        plain = evaluate(s, scores, alpha="estimate", n_boot=0).prior_estimate
+        equal = evaluate(
+            s, scores, alpha="estimate", n_boot=0, sample_weight=np.full(len(s), 2.0)
+        ).prior_estimate
+        assert equal.alpha == pytest.approx(plain.alpha, abs=1e-9)
+        # Positives count double: 0.6 of 1.3 then.
+        weight = np.where(scores > 2, 2.0, 1.0)
+        heavy = evaluate(s, scores, alpha="estimate", n_boot=0, sample_weight=weight)
+        assert heavy.prior_estimate.alpha == pytest.approx(0.6 / 1.3, abs=0.06)
+        assert heavy.prior_estimate.n_unlabeled < 3000
+
+
+class TestWarnings:
+    def test_none_for_clean_labels_and_classes_far_apart(self):
+        for seed in range(5):
+            assert estimate(*mixture(0.3, seed=seed)).warnings == ()
+
+    def test_scores_that_tell_nothing(self):
+        found = estimate(*mixture(0.3, gap=0.3))
+        assert has(found, "hardly tell labeled from unlabeled rows (AUC 0.5")
+        assert has(found, "These scores hardly determine alpha")
+        assert found.interval[1] - found.interval[0] > 0.5
+
+    def test_members_that_disagree(self):
+        found = estimate(*mixture(0.3, gap=0.8, sizes=(100, 500)))
+        values = list(found.members.values())
+        assert np.ptp(values) > 0.15
+        assert has(found, f"disagree, from {min(values):.2f} to {max(values):.2f}")
+
+    def test_few_rows(self):
+        found = estimate(*mixture(0.3, sizes=(50, 400)))
+        assert has(found, "Only 50 labeled rows")
+        assert has(found, "Only 400 unlabeled rows")
+
+
+class TestCombination:
+    def test_network_fits_the_evidence(self):
+        found = evidence(ScoreTable.from_arrays(*mixture(0.3)), np.random.default_rng(0))
+        network = load_network("auto")
+        assert len(network.mean) == len(found.inputs) + 1
+        assert network.biases[-1].shape[1] == 2 * len(QUANTILES)
+        assert np.isfinite(found.inputs).all()
+
+    def test_quantiles_are_shares_in_order(self):
+        rng = np.random.default_rng(0)
+        found = evidence(ScoreTable.from_arrays(*mixture(0.3)), rng)
+        for scale in (0.0, 1.0, 10.0):
+            inputs = found.inputs + rng.normal(0, scale, len(found.inputs))
+            for known in (True, False):
+                for values in combine(inputs, labels_known=known):
+                    assert values.shape == (len(QUANTILES),)
+                    assert (np.diff(values) >= 0).all()
+                    assert 0 <= values[0] <= values[-1] <= 1
+
+    def test_evidence_survives_extreme_tables(self):
+        s = np.repeat([1, 0], [30, 100])
+        for scores in (
+            np.repeat([1.0, 0.0], [30, 100]),
+            np.repeat([0.0, 1.0], [30, 100]),
+            np.arange(130) % 2 * 1.0,
+        ):
+            found = evidence(ScoreTable.from_arrays(s, scores), np.random.default_rng(0))
+            assert np.isfinite(found.inputs).all()
+            result = estimate(s, scores)
+            assert 0 <= result.alpha <= 1
+
+    def test_stretched_shares(self):
+        np.testing.assert_allclose(stretched(np.array([0.0, 0.5, 1.0])), [0.0, 0.5, 1.0])
+        shares = np.linspace(0, 1, 11)
+        np.testing.assert_allclose(np.sin(np.pi / 2 * stretched(shares)) ** 2, shares, atol=1e-12)
