@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from recoup._checks import FloatArray, Scheme
 from recoup._prior import estimation_method
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import checked_labels, estimated_prior
+from recoup.learners._wrapping import WrappingClassifier
 from recoup.metrics.area import aul
 from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
 from recoup.metrics.rates import prepare
@@ -24,20 +23,8 @@ from recoup.metrics.scorer import checked_metric
 from recoup.priors.results import PriorEstimate
 from recoup.scores.split import PUStratifiedKFold
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-def _delegated(method: Method) -> Method:
-    """Offer a method where the classifier has it too."""
-
-    def offered(self: TunedThreshold) -> bool:
-        return hasattr(getattr(self, "estimator_", self.estimator), method.__name__)
-
-    delegated: Method = available_if(offered)(method)
-    return delegated
-
-
-class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TunedThreshold(WrappingClassifier):
     """Choose the threshold of a classifier by a metric recovered from PU data.
 
     A classifier that learned labeled against unlabeled rows gives hidden positives low scores,
@@ -114,6 +101,8 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (0.73, 0.96)
     """
 
+    wrapped_parameter: ClassVar[str] = "estimator"
+
     def __init__(
         self,
         estimator: Any,
@@ -158,9 +147,8 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         target = (s == 1).astype(int)
         self.response_method_ = _response_method(self.estimator, caller)
 
-        estimator = clone(self.estimator)
         answers = cross_val_predict(
-            estimator,
+            clone(self.estimator),
             X,
             target,
             cv=self._splits(X, s),
@@ -175,11 +163,7 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.threshold_ = self.curve_.best_threshold
         self.best_score_ = self.curve_.best_value
 
-        self.estimator_ = estimator.fit(X, target)
-        self.classes_ = np.array([0, 1])
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._fit_wrapped(X, s)
         return self
 
     def predict(self, X: Any) -> NDArray[np.int_]:
@@ -195,40 +179,6 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         labels: NDArray[np.int_] = (self._scores(X) >= self.threshold_).astype(int)
         return labels
-
-    @_delegated
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the classifier's own probabilities, which the threshold leaves alone.
-
-        They are of a row being labeled, unless the classifier is a PU learner.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-        """
-        check_is_fitted(self)
-        probabilities: FloatArray = self.estimator_.predict_proba(X)
-        return probabilities
-
-    @_delegated
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the classifier's own decision function.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        decisions: FloatArray = self.estimator_.decision_function(X)
-        return decisions
 
     def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the area under the lift curve (AUL), for which no prior is needed.
@@ -251,13 +201,6 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
         _, settings = checked_metric("aul", settings, "TunedThreshold.score")
         return aul(s, self._scores(X), sample_weight=sample_weight, **settings)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the wrapped classifier takes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
     def _scores(self, X: Any) -> FloatArray:
         check_is_fitted(self)

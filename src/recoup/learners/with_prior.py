@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import FloatArray, brief
+from recoup._checks import brief
 from recoup._prior import estimation_method
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import checked_labels, estimated_prior
+from recoup.learners._wrapping import WrappingClassifier
 from recoup.metrics.area import aul
 from recoup.priors._transform import honest_scores
 from recoup.priors.results import PriorEstimate
 from recoup.scores.crossfit import CrossfitScores, crossfit
 from recoup.scores.split import as_generator
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-def _delegated(method: Method) -> Method:
-    """Offer a method where the classifier has it too."""
-
-    def offered(self: WithPrior) -> bool:
-        return hasattr(getattr(self, "classifier_", self.classifier), method.__name__)
-
-    delegated: Method = available_if(offered)(method)
-    return delegated
-
-
-class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class WithPrior(WrappingClassifier):
     """A classifier that also estimates, from its training rows alone, how many positives hide.
 
     The rows are scored out of fold, the share of positives among the unlabeled ones is estimated
@@ -105,6 +90,8 @@ class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     {'classifier__max_depth': 3}
     """
 
+    wrapped_parameter: ClassVar[str] = "classifier"
+
     def __init__(
         self,
         classifier: Any,
@@ -148,11 +135,7 @@ class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             found.s, found.scores, method, self.beta, rng, caller
         )
         self.alpha_, self.beta_ = self.prior_.alpha, self.prior_.beta
-        self.classifier_ = clone(self.classifier).fit(X, (s == 1).astype(int))
-        self.classes_ = np.array([0, 1])
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.classifier_, name):
-                setattr(self, name, getattr(self.classifier_, name))
+        self._fit_wrapped(X, s)
         return self
 
     def predict(self, X: Any) -> NDArray[np.int_]:
@@ -169,38 +152,6 @@ class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         labels: NDArray[np.int_] = self.classifier_.predict(X)
         return labels
-
-    @_delegated
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the classifier's own probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-        """
-        check_is_fitted(self)
-        probabilities: FloatArray = self.classifier_.predict_proba(X)
-        return probabilities
-
-    @_delegated
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the classifier's own decision function.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        decisions: FloatArray = self.classifier_.decision_function(X)
-        return decisions
 
     def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the area under the lift curve (AUL), for which clean labels need no prior.
@@ -225,13 +176,6 @@ class WithPrior(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Where every label is right none is needed, whatever the estimate is worth.
         alpha = self.alpha_ if self.beta_ < 1 else None
         return aul(s, scores, alpha=alpha, beta=self.beta_, sample_weight=sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what the wrapped classifier takes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags = get_tags(self.classifier).input_tags
-        return tags
 
     def _scored(
         self, X: Any, s: NDArray[Any], rng: np.random.Generator, caller: str
