@@ -1,4 +1,4 @@
-"""What every prior estimator must do: checks for recoup's own and for those of other packages."""
+"""What prior estimators and learners must do: checks for recoup's own and for other packages'."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from recoup._checks import FloatArray
 from recoup.exceptions import InvalidInputError
+from recoup.learners import LearnerTags
 from recoup.priors import PriorEstimate, PriorTags
 
-__all__ = ["check_prior_estimator", "prior_estimator_checks"]
+__all__ = ["check_learner", "check_prior_estimator", "learner_checks", "prior_estimator_checks"]
 
 N_LABELED, N_UNLABELED, ALPHA = 150, 800, 0.3
 MAX_MESSAGE = 1000
@@ -218,6 +219,224 @@ def check_result_can_be_shown(estimator: Any) -> None:
     figure = Figure()
     found.plot(ax=figure.subplots())
     figure.canvas.draw()
+
+
+def check_learner(learner: Any) -> None:
+    """Check that a PU learner keeps the promises that the rest of recoup relies on.
+
+    Parameters
+    ----------
+    learner : PULearner
+        Not fitted; it is cloned for every check, and gets a number for alpha if it has that
+        parameter. Settings that make it fast save time, but it must still learn.
+
+    Raises
+    ------
+    AssertionError
+        At the first promise that is broken, which the message names.
+
+    Examples
+    --------
+    >>> from recoup.learners import PUAUL
+    >>> check_learner(PUAUL(n_basis=30, n_folds=2))
+    """
+    for check in learner_checks():
+        check(learner)
+
+
+def learner_checks() -> Iterator[Callable[[Any], None]]:
+    """Return the checks one by one, for a test that is run once for each."""
+    yield from (
+        check_learner_tags,
+        check_learner_clone_and_parameters,
+        check_learner_ranks_positives_first,
+        check_learner_decides,
+        check_learner_same_seed_same_scores,
+        check_learner_input_is_not_modified,
+        check_learner_labels_of_any_kind,
+        check_learner_knows_alpha,
+        check_learner_refuses_bad_input,
+    )
+
+
+def check_learner_tags(learner: Any) -> None:
+    """Require a class that says what it needs, assumes and costs, and where it comes from."""
+    tags: Any = getattr(type(learner), "tags", None)
+    _require(isinstance(tags, LearnerTags), learner, "has no tags of type LearnerTags")
+    for name in ("key", "family", "cost", "source"):
+        text = getattr(tags, name)
+        _require(isinstance(text, str) and text != "", learner, f"has no {name} in its tags")
+    _require(tags.key == tags.key.lower(), learner, "has a key that is not in lower case")
+    _require(len(tags.schemes) > 0, learner, "has no schemes in its tags")
+    known = {"single-sample", "case-control"}
+    _require(known.issuperset(tags.schemes), learner, f"has the schemes {tags.schemes}")
+    if tags.needs_alpha:
+        _require("alpha" in learner.get_params(), learner, "needs alpha but has no such parameter")
+
+
+def check_learner_clone_and_parameters(learner: Any) -> None:
+    """Require parameters that survive clone and set_params, and that fit leaves alone."""
+    from sklearn.base import clone
+
+    _require("random_state" in learner.get_params(), learner, "lacks the parameter 'random_state'")
+    before, after = learner.get_params(deep=False), clone(learner).get_params(deep=False)
+    _require(before.keys() == after.keys(), learner, "has other parameters after clone")
+    fitted = _learner(learner)
+    given = fitted.get_params(deep=False)
+    X, s, _ = _rows()
+    _require(fitted.fit(X, s) is fitted, learner, "does not return itself from fit")
+    for name, value in given.items():
+        _require(getattr(fitted, name) is value, learner, f"changes {name!r} in fit")
+    _require(not hasattr(clone(fitted), "classes_"), learner, "stays fitted after clone")
+
+
+def check_learner_ranks_positives_first(learner: Any) -> None:
+    """Require scores of new rows that find hidden positives; only the check knows the truth."""
+    from recoup.metrics import aul
+
+    X, s, y = _rows(seed=1)
+    fitted = _fitted_learner(learner)
+    scores = fitted.decision_function(X)
+    _require(np.shape(scores) == (len(X),), learner, f"gives scores of shape {np.shape(scores)}")
+    _require(bool(np.isfinite(scores).all()), learner, "gives scores that are not finite")
+    hidden, negative = scores[(s == 0) & (y == 1)], scores[y == 0]
+    area = float(np.mean(hidden[:, None] > negative))
+    _require(area > 0.85, learner, f"ranks hidden positives with AUC {area:.3f} where 0.98 can be")
+    _require(
+        math.isclose(fitted.score(X, s), aul(s, scores), abs_tol=1e-12),
+        learner,
+        "has a score that is not the area under the lift curve",
+    )
+
+
+def check_learner_decides(learner: Any) -> None:
+    """Require two classes, told apart at the zero of the decision function."""
+    X, _, y = _rows(seed=1)
+    fitted = _fitted_learner(learner)
+    _require(np.array_equal(fitted.classes_, [0, 1]), learner, f"has classes {fitted.classes_}")
+    _require(fitted.n_features_in_ == X.shape[1], learner, "miscounts the features")
+    scores, predicted = fitted.decision_function(X), fitted.predict(X)
+    _require(
+        np.array_equal(predicted, (scores > 0).astype(int)),
+        learner,
+        "predicts other than the sign of its decision function",
+    )
+    share = float(np.mean(predicted == y))
+    _require(share > 0.75, learner, f"has accuracy {share:.3f} where 0.93 can be")
+    if hasattr(fitted, "predict_proba"):
+        chances = fitted.predict_proba(X)
+        sound = chances.shape == (len(X), 2) and bool((chances >= 0).all())
+        sound = sound and np.allclose(chances.sum(axis=1), 1)
+        _require(sound, learner, "gives probabilities that are none")
+        rising = np.diff(chances[np.argsort(scores), 1])
+        _require(bool((rising >= -1e-12).all()), learner, "ranks by probability otherwise")
+
+
+def check_learner_same_seed_same_scores(learner: Any) -> None:
+    """Require the same numbers from the same rows and the same seed."""
+    X, _, _ = _rows(seed=1)
+    first, second = (_fitted_learner(learner).decision_function(X) for _ in range(2))
+    _require(np.array_equal(first, second), learner, "gives other scores the second time")
+
+
+def check_learner_input_is_not_modified(learner: Any) -> None:
+    """Require that arrays stay as they were, also those that cannot be written to."""
+    X, s, _ = _rows()
+    rows, labels = X.copy(), s.copy()
+    _learner(learner).fit(X, s).decision_function(X)
+    untouched = np.array_equal(X, rows) and np.array_equal(s, labels)
+    _require(untouched, learner, "writes to its input")
+    X.flags.writeable = s.flags.writeable = False
+    _learner(learner).fit(X, s).decision_function(X)
+
+
+def check_learner_labels_of_any_kind(learner: Any) -> None:
+    """Take lists, booleans and floats for labels as well; leave known negatives out."""
+    X, s, _ = _rows()
+    expected = _fitted_learner(learner).decision_function(X)
+    more = np.append(s, [-1] * 5), np.vstack([X, np.full((5, X.shape[1]), 9.0)])
+    for labels, rows in ((s.tolist(), X.tolist()), (s == 1, X), (s * 1.0, X), more):
+        found = _learner(learner).fit(rows, labels).decision_function(X)
+        _require(np.array_equal(found, expected), learner, "gives other scores for the same labels")
+
+
+def check_learner_knows_alpha(learner: Any) -> None:
+    """Take a number or a prior estimate for alpha, and keep what it was in alpha_ and prior_."""
+    if "alpha" not in learner.get_params():
+        return
+    X, s, _ = _rows()
+    number = _fitted_learner(learner)
+    _require(number.alpha_ == ALPHA, learner, f"makes {number.alpha_!r} of alpha={ALPHA}")
+    _require(number.prior_ is None, learner, "has a prior estimate where a number was given")
+    given = PriorEstimate(alpha=ALPHA, method="given")
+    estimated = _learner(learner).set_params(alpha=given).fit(X, s)
+    _require(estimated.alpha_ == ALPHA, learner, "takes another alpha than that of an estimate")
+    _require(estimated.prior_ is given, learner, "does not keep the estimate in prior_")
+    same = np.array_equal(estimated.decision_function(X), number.decision_function(X))
+    _require(same, learner, "gives other scores for an estimate than for its alpha")
+    found = _learner(learner).set_params(alpha="elkan-noto").fit(X, s)
+    asked = found.prior_ is not None and found.prior_.method == "elkan-noto"
+    _require(asked and found.alpha_ == found.prior_.alpha, learner, "does not estimate alpha")
+
+
+def check_learner_refuses_bad_input(learner: Any) -> None:
+    """Require a ValueError for what cannot work, and one line from those that are recoup's own."""
+    X, s, _ = _rows()
+    gap = X.copy()
+    gap[7, 0] = np.nan
+    strange = s.copy()
+    strange[7] = 2
+    cases: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        "a missing value": (gap, s, {}),
+        "no labels": (X, None, {}),
+        "no labeled rows": (X, np.zeros(len(s), int), {}),
+        "no unlabeled rows": (X, np.ones(len(s), int), {}),
+        "a label 2": (X, strange, {}),
+        "fewer rows than labels": (X[:-1], s, {}),
+    }
+    if "alpha" in learner.get_params():
+        beyond = PriorEstimate(alpha=ALPHA, beta=0.8, method="given")
+        for alpha in (30, 1.0, -0.1, math.nan, "guess", (0.1, 0.2), beyond):
+            cases[f"alpha={alpha!r}"] = (X, s, {"alpha": alpha})
+        if type(learner).tags.needs_alpha:
+            cases["alpha=None"] = (X, s, {"alpha": None})
+    for case, (rows, labels, changes) in cases.items():
+        try:
+            _learner(learner).set_params(**changes).fit(rows, labels)
+        except InvalidInputError as error:
+            message = str(error)
+            short = "\n" not in message and 0 < len(message) <= MAX_MESSAGE
+            _require(short, learner, f"answers {case} with a long message: {message[:200]}")
+        except ValueError as error:
+            own = case != "a missing value"  # which scikit-learn words
+            _require(not own, learner, f"answers {case} with {type(error).__name__}: {error}")
+        except Exception as error:
+            _require(False, learner, f"answers {case} with {type(error).__name__}: {error}")
+        else:
+            _require(False, learner, f"accepts {case}")
+
+
+def _rows(seed: int = 0) -> tuple[FloatArray, NDArray[np.int_], NDArray[np.int_]]:
+    """Return features, s and true classes of two overlapping normal distributions."""
+    rng = np.random.default_rng(seed)
+    s = np.repeat([1, 0], [N_LABELED, N_UNLABELED])
+    y = (np.arange(len(s)) < N_LABELED + ALPHA * N_UNLABELED).astype(int)
+    X = rng.normal(size=(len(s), 3))
+    X[:, 0] += np.where(y == 1, 1.5, -1.5)
+    order = rng.permutation(len(s))
+    return X[order], s[order], y[order]
+
+
+def _learner(learner: Any) -> Any:
+    from sklearn.base import clone
+
+    copy = clone(learner).set_params(random_state=0)
+    return copy.set_params(alpha=ALPHA) if "alpha" in copy.get_params() else copy
+
+
+def _fitted_learner(learner: Any) -> Any:
+    X, s, _ = _rows()
+    return _learner(learner).fit(X, s)
 
 
 def _problem() -> tuple[NDArray[np.int_], FloatArray]:

@@ -48,6 +48,32 @@ def metrics(as_json: AsJson = False) -> None:
     stdout().print(table)
 
 
+def learners(as_json: AsJson = False) -> None:
+    """List the learners: the keys for learners.make and for plans."""
+    from dataclasses import asdict
+
+    from recoup._registry import registered
+
+    rows = [asdict(cls.tags) for cls in registered("learners").values()]
+    if as_json:
+        print_json(rows)
+        return
+    table = make_table(("Key", "Family", "Alpha", "Designs", "Labels", "Backend", "Cost", "Source"))
+    for column in table.columns:
+        # A key cut short could not be passed on.
+        column.overflow = "fold"
+    for row in rows:
+        alpha = "needs" if row["needs_alpha"] else "estimates" if row["estimates_alpha"] else "-"
+        about = (row["family"], alpha, ", ".join(row["schemes"]), row["selection"])
+        cells = (row["key"], *about, row["backend"], row["cost"], row["source"])
+        table.add_row(*map(plain, cells))
+    console = stdout()
+    if not console.is_terminal:
+        # In a file or a pipe no line needs to be broken.
+        console.width = 200
+    console.print(table)
+
+
 def priors(as_json: AsJson = False) -> None:
     """List the estimators of alpha: the keys for --method and --prior-method."""
     from dataclasses import asdict

@@ -1,0 +1,137 @@
+"""Every registered learner goes through the same checks."""
+
+import json
+import subprocess
+import sys
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from recoup import learners
+from recoup._registry import registered
+from recoup.cli import app
+from recoup.exceptions import InvalidInputError
+from recoup.learners import PUAUL, LearnerTags, PULearner
+from recoup.testing import check_learner, learner_checks
+
+CHECKS = {check.__name__: check for check in learner_checks()}
+# Enough for the easy rows of the checks.
+FAST = {"pu-auc": {"n_basis": 40, "n_folds": 2}, "pu-aul": {"n_basis": 40, "n_folds": 2}}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("key", registered("learners"))
+def test_registered_learners(key, check):
+    CHECKS[check](learners.make(key, **FAST.get(key, {})))
+
+
+def test_keys_are_those_of_the_tags():
+    for key, cls in registered("learners").items():
+        assert cls.tags.key == key
+        assert issubclass(cls, PULearner)
+
+
+def test_wrappers_are_no_learners_with_tags():
+    wrappers = {"BaggedNetworks", "TunedThreshold", "WithPrior"}
+    assert wrappers.isdisjoint(cls.__name__ for cls in registered("learners").values())
+
+
+def test_make_says_what_there_is():
+    assert isinstance(learners.make("pu-aul", alpha=0.2), PUAUL)
+    with pytest.raises(InvalidInputError, match=r"knows no 'pu-aull'. Did you mean 'pu-aul'\?"):
+        learners.make("pu-aull")
+
+
+def test_list_learners_as_table_and_as_json():
+    shown = CliRunner().invoke(app, ["list", "learners"])
+    found = CliRunner().invoke(app, ["list", "learners", "--json"])
+    assert shown.exit_code == found.exit_code == 0
+    rows = {row["key"]: row for row in json.loads(found.stdout)}
+    assert list(rows) == list(registered("learners"))
+    for key, row in rows.items():
+        assert key in shown.stdout
+        assert row["source"] in shown.stdout
+    assert rows["pu-auc"]["needs_alpha"] is True
+    assert rows["pu-aul"]["needs_alpha"] is False
+
+
+def test_listing_learners_leaves_torch_alone():
+    program = (
+        "import sys; from recoup._registry import registered; registered('learners');"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+class Faulty(PULearner):
+    """Breaks the promise that its parameter names."""
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="faulty", family="none", cost="n", source="nowhere", needs_alpha=True
+    )
+
+    def __init__(self, alpha="estimate", *, fault="none", random_state=None):
+        self.alpha = alpha
+        self.fault = fault
+        self.random_state = random_state
+
+    def fit(self, X, s):
+        if self.fault == "modifies":
+            X[0] = 0.0
+        if self.fault == "accepts" and s is not None:
+            s = np.clip(s, -1, 1)
+        if self.fault == "negatives":
+            s = np.where(np.asarray(s) == -1, 0, s)
+        if self.fault == "parameters":
+            self.alpha = float(self.alpha) + 0.0
+        return super().fit(X, s)
+
+    def _fit(self, X, s, rng):
+        if self.fault == "no seed":
+            rng = np.random.default_rng()
+        self.offset_ = 1e-6 * rng.random()
+        self.weights_ = X[s == 1].mean(axis=0) - X[s == 0].mean(axis=0)
+        self.border_ = np.quantile(X[s == 0] @ self.weights_, 1 - self.alpha_)
+
+    def _decide(self, X):
+        scores = X @ self.weights_ - self.border_ + self.offset_
+        return -scores if self.fault == "upside down" else scores
+
+    def predict(self, X):
+        if self.fault == "threshold":
+            return (self.decision_function(X) > 1).astype(int)
+        return super().predict(X)
+
+    def score(self, X, s, sample_weight=None):
+        if self.fault == "accuracy":
+            return float(np.mean(self.predict(X) == s))
+        return super().score(X, s, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "message"),
+    [
+        ("upside down", "check_learner_ranks_positives_first", "ranks hidden positives with AUC"),
+        ("accuracy", "check_learner_ranks_positives_first", "not the area under the lift curve"),
+        ("threshold", "check_learner_decides", "other than the sign"),
+        ("no seed", "check_learner_same_seed_same_scores", "other scores the second time"),
+        ("modifies", "check_learner_input_is_not_modified", "writes to its input"),
+        ("negatives", "check_learner_labels_of_any_kind", "other scores for the same labels"),
+        ("accepts", "check_learner_refuses_bad_input", "accepts a label 2"),
+        ("parameters", "check_learner_clone_and_parameters", "changes 'alpha' in fit"),
+    ],
+)
+def test_broken_promises_are_noticed(fault, check, message):
+    with pytest.raises(AssertionError, match=message):
+        CHECKS[check](Faulty(fault=fault))
+    with pytest.raises((AssertionError, TypeError, ValueError)):
+        check_learner(Faulty(fault=fault))
+
+
+def test_a_sound_learner_passes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_learner(Faulty())
