@@ -72,6 +72,7 @@ def nearest_in_hull(
     z = gradient - y
     best = Nearest(v, math.inf, math.inf)
     stalled = 0
+    scaled = np.empty_like(factor)
     for _ in range(MAX_STEPS):
         v = v / v.sum()
         image, off = factor.T @ v - goal_image, v - goal
@@ -85,7 +86,7 @@ def nearest_in_hull(
         if gap <= max(tolerance * squared, LEAST_GAP) or stalled == PATIENCE:
             break
         inverse = 1 / (z / v + diagonal)
-        scaled = np.sqrt(inverse)[:, None] * factor
+        np.multiply(np.sqrt(inverse)[:, None], factor, out=scaled)
         system = scaled.T @ scaled
         system.flat[:: rank + 1] += 1
         try:
