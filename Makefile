@@ -8,13 +8,15 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system bench study study-priors train-priors data clean clean-study
+.PHONY: help demo test check lint system bench reproduce study study-priors train-priors data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
 	@echo 'make test          install everything the tests need, then run all checks and tests'
 	@echo 'make check         the same, without looking for system packages'
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
+	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
+	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped'
 	@echo 'make study         measure how often intervals, bounds and the test of labels at random'
 	@echo '                   hold what they claim: the last takes hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
@@ -47,6 +49,11 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/priors_speed.py
 	$(BIN)/python benchmarks/km.py
 	$(PEERS)/bin/python benchmarks/peers.py
+
+reproduce: data $(VENV)/.installed
+	for paper in $$($(BIN)/python -c 'from recoup.reproduce import papers; print(*papers())'); do \
+	    $(BIN)/recoup reproduce $$paper --full --out docs/papers/$$paper || exit 1; \
+	done
 
 study: $(VENV)/.installed
 	$(BIN)/python benchmarks/study_intervals.py

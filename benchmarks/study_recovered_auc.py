@@ -25,7 +25,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,92 +36,18 @@ from recoup._registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
 from recoup.priors import estimate
+from recoup.reproduce._aul_published import ESTIMATORS, FREQUENCIES, PUBLISHED, published_error
+from recoup.reproduce.aul import LARGEST_ALPHA, blurred_scores, draw_labels, true_auc
 
 STORE = FOLDER.with_name("recovered_auc")
 PROTOCOLS = ("published", "true", "pu")
-FREQUENCIES = (0.1, 0.2, 0.4)
 SINGLE = ("km1", "km2", "dist-curve", "dedpul", "bbe", "share-net")
 METHODS = ("known alpha", "auto", "auto, features", *SINGLE)
 # Only where a classifier of PU labels is at hand: they take long, or need its scores.
 SLOW = ("auto, features", "km1", "km2")
 N_BOOT = 500
 GOAL = 0.0308
-# The direct conversion divides by 1 - alpha.
-LARGEST_ALPHA = 0.999
-
-
-@dataclass(frozen=True)
-class Published:
-    """What Table 1 says of a dataset; errors at label frequencies 0.1, 0.2 and 0.4."""
-
-    n_rows: int
-    auc: float
-    km1: tuple[float, float, float]
-    km2: tuple[float, float, float]
-    distance: tuple[float, float, float]
-    aul: tuple[float, float, float]
-
-
-PUBLISHED = {
-    "abalone": Published(
-        4177,
-        0.807,
-        (0.065, 0.043, 0.027),
-        (0.035, 0.043, 0.054),
-        (0.037, 0.031, 0.034),
-        (0.014, 0.008, 0.005),
-    ),
-    "anuran": Published(
-        4000,
-        0.887,
-        (0.058, 0.054, 0.055),
-        (0.070, 0.040, 0.024),
-        (0.073, 0.065, 0.026),
-        (0.011, 0.007, 0.004),
-    ),
-    "concrete": Published(
-        1030,
-        0.875,
-        (0.091, 0.096, 0.105),
-        (0.113, 0.066, 0.041),
-        (0.100, 0.061, 0.083),
-        (0.022, 0.016, 0.009),
-    ),
-    "landsat": Published(
-        4435,
-        0.756,
-        (0.018, 0.014, 0.010),
-        (0.018, 0.012, 0.008),
-        (0.049, 0.030, 0.010),
-        (0.015, 0.011, 0.007),
-    ),
-    "mushroom": Published(
-        4000,
-        0.942,
-        (0.028, 0.021, 0.027),
-        (0.066, 0.028, 0.018),
-        (0.042, 0.030, 0.026),
-        (0.011, 0.006, 0.004),
-    ),
-    "page_blocks": Published(
-        4000,
-        0.891,
-        (0.177, 0.110, 0.111),
-        (0.300, 0.249, 0.159),
-        (0.201, 0.183, 0.163),
-        (0.011, 0.008, 0.005),
-    ),
-    "spambase": Published(
-        4601,
-        0.841,
-        (0.111, 0.084, 0.056),
-        (0.068, 0.106, 0.131),
-        (0.037, 0.018, 0.008),
-        (0.014, 0.008, 0.005),
-    ),
-}
-# Over all nine datasets, as published.
-PUBLISHED_MEANS = {"KM1": 0.0676, "KM2": 0.0753, "Distance": 0.0616, "AUL": 0.0096}
+NAMES = [name for name in PUBLISHED if name in STUDY]
 
 
 def dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -134,37 +59,7 @@ def dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def label(y: np.ndarray, name: str, frequency: float, repetition: int) -> np.ndarray:
     """Label a random share of the positives."""
-    positives = np.flatnonzero(y)
-    rng = stream("recovered auc", name, frequency, repetition)
-    s = np.zeros(len(y), int)
-    s[rng.permutation(positives)[: round(frequency * len(positives))]] = 1
-    return s
-
-
-def true_auc(y: np.ndarray, scores: np.ndarray) -> float:
-    """AUC on rows of known class."""
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(y, scores))
-
-
-def blurred_scores(X: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
-    """Score by trees that see the features through noise, until AUC is the published one."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    from recoup.priors._transform import honest_scores
-
-    noise = stream("blur", name).normal(size=X.shape) * X.std(axis=0)
-    low, high = -3.0, 5.0
-    tried: list[tuple[float, np.ndarray]] = []
-    for _ in range(8):
-        level = (low + high) / 2
-        model = HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=10)
-        scores = honest_scores(X + 2**level * noise, y, model, 0, "study").scores
-        excess = true_auc(y, scores) - PUBLISHED[name].auc
-        tried.append((abs(excess), scores))
-        low, high = (level, high) if excess > 0 else (low, level)
-    return min(tried, key=lambda pair: pair[0])[1]
+    return draw_labels(y, frequency, stream("recovered auc", name, frequency, repetition))
 
 
 def store_models(name: str) -> str:
@@ -173,7 +68,8 @@ def store_models(name: str) -> str:
     if not path.exists():
         pack(name, STUDY[name])
         X, y = dataset(name)
-        write(path, true=score(X, y, "boosting", 0), published=blurred_scores(X, y, name))
+        published = blurred_scores(X, y, PUBLISHED[name].auc, stream("blur", name))
+        write(path, true=score(X, y, "boosting", 0), published=published)
     return f"models of {name}"
 
 
@@ -388,18 +284,17 @@ def by_cell(cells: list[Cell]) -> str:
             ]
         line += [shown(mean([np.abs(errors(cell, key, "auc"))]), ".3f") for key in SINGLE]
         said, at = PUBLISHED[name], FREQUENCIES.index(frequency)
-        line += [f"{values[at]:.3f}" for values in (said.km1, said.km2, said.distance)]
+        line += [f"{said.errors[method][at]:.3f}" for method in ESTIMATORS]
         lines.append(line)
     return markdown(lines)
 
 
-def published_means(names: Iterable[str]) -> str:
+def published_means(names: list[str]) -> str:
     """Published errors over all nine datasets, and over those at hand."""
-    said = [PUBLISHED[name] for name in names]
-    ours = [np.mean([getattr(p, key) for p in said]) for key in ("km1", "km2", "distance", "aul")]
-    lines = [["published mean error", *PUBLISHED_MEANS]]
-    lines.append(["nine datasets", *(f"{value:.4f}" for value in PUBLISHED_MEANS.values())])
-    lines.append([f"the {len(said)} at hand", *(f"{value:.4f}" for value in ours)])
+    methods = {"km1": "KM1", "km2": "KM2", "dist-curve": "Distance", "aul": "AUL"}
+    lines = [["published mean error", *methods.values()]]
+    for title, among in (("nine datasets", PUBLISHED), (f"the {len(names)} at hand", names)):
+        lines.append([title, *(f"{published_error(method, among):.4f}" for method in methods)])
     return markdown(lines)
 
 
@@ -454,7 +349,7 @@ def main() -> None:
         default=5,
         help="of these, how many get a classifier of PU labels and slow estimators",
     )
-    parser.add_argument("--datasets", nargs="*", choices=PUBLISHED, default=list(PUBLISHED))
+    parser.add_argument("--datasets", nargs="*", choices=NAMES, default=NAMES)
     parser.add_argument("--again", nargs="*", choices=METHODS, default=[], help="run these anew")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=Path)

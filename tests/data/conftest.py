@@ -1,27 +1,11 @@
 """The real datasets, each read at most once per process."""
 
 import json
-import os
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from recoup.data import load, tasks
-
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-@pytest.fixture(scope="session")
-def data_folder():
-    folder = Path(os.environ.get("RECOUP_DATA") or BESIDE)
-    if not (folder / "MANIFEST.json").is_file():
-        pytest.fail(
-            f"These tests read real datasets, and {folder} holds none (no MANIFEST.json). "
-            f"Let RECOUP_DATA name the folder that does.",
-            pytrace=False,
-        )
-    return folder
 
 
 @pytest.fixture(scope="session")

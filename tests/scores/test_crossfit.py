@@ -1,5 +1,4 @@
 import pickle
-import sys
 import time
 from types import SimpleNamespace
 
@@ -23,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from recoup import _progress
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import BaggedNetworks
 from recoup.metrics.area import auc_pu
@@ -343,7 +343,7 @@ class Slow(DummyClassifier):
     ],
 )
 def test_progress(terminal, progress, silence, shown, cancer, monkeypatch, capsys):
-    monkeypatch.setattr(sys.modules[crossfit.__module__], "SECONDS_OF_SILENCE", silence)
+    monkeypatch.setattr(_progress, "SECONDS_OF_SILENCE", silence)
     if terminal:
         monkeypatch.setenv("FORCE_COLOR", "1")
     crossfit(Slow(), cancer.X, cancer.s, cv=2, progress=progress)
@@ -353,17 +353,16 @@ def test_progress(terminal, progress, silence, shown, cancer, monkeypatch, capsy
 
 
 def test_no_second_bar_where_progress_is_shown(cancer, capsys, monkeypatch):
-    module = sys.modules[crossfit.__module__]
-    monkeypatch.setattr(module, "SECONDS_OF_SILENCE", 0.0)
+    monkeypatch.setattr(_progress, "SECONDS_OF_SILENCE", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    shown = module.PROGRESS_SHOWN.set(True)
+    shown = _progress.PROGRESS_SHOWN.set(True)
     try:
         crossfit(Slow(), cancer.X, cancer.s, cv=2)
         assert capsys.readouterr().err == ""
         crossfit(Slow(), cancer.X, cancer.s, cv=2, progress=True)
         assert "Scoring rows with Slow" in capsys.readouterr().err
     finally:
-        module.PROGRESS_SHOWN.reset(shown)
+        _progress.PROGRESS_SHOWN.reset(shown)
 
 
 def test_a_failure_stops_the_bar(cancer, capsys):

@@ -97,7 +97,7 @@ def progress(message: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    from recoup.scores.crossfit import PROGRESS_SHOWN
+    from recoup._progress import PROGRESS_SHOWN
 
     shown = PROGRESS_SHOWN.set(True)
     try:

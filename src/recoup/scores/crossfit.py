@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Timer
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,6 +17,7 @@ from recoup._checks import (
     check_some_rows,
     label_masks,
 )
+from recoup._progress import progress_bar
 from recoup._results import html_table, make_frame, to_plain
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.scores.split import Indices, PUStratifiedKFold, as_generator, bundle_rows
@@ -31,9 +28,6 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["auto", "predict_proba", "decision_function", "oob"]
 
-SECONDS_OF_SILENCE = 2.0
-# Set by whoever shows progress already: two displays on one line overwrite each other.
-PROGRESS_SHOWN: ContextVar[bool] = ContextVar("PROGRESS_SHOWN", default=False)
 OUT_OF_BAG = ("oob_scores_", "oob_decision_function_")
 KINDS = {"labeled": 1, "unlabeled": 0, "known negative": -1}
 
@@ -390,40 +384,8 @@ def _run(
     from joblib import Parallel
 
     results = []
-    with _progress_bar(len(jobs), message, progress) as advance:
+    with progress_bar(len(jobs), message, progress) as advance:
         for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
             results.append(result)
             advance()
     return results
-
-
-@contextmanager
-def _progress_bar(total: int, message: str, progress: bool | None) -> Iterator[Callable[[], None]]:
-    """Show how far a job is: at once if asked to, else after a while and on a terminal only."""
-    if progress is None and PROGRESS_SHOWN.get():
-        progress = False
-    bar = None if progress is False else _bar(anywhere=bool(progress))
-    if bar is None:
-        yield lambda: None
-        return
-    task = bar.add_task(message, total=total)
-    timer = Timer(0 if progress else SECONDS_OF_SILENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: bar.advance(task)
-    finally:
-        if not progress:
-            timer.cancel()
-        timer.join()
-        bar.stop()
-
-
-def _bar(*, anywhere: bool) -> Any:
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:  # scores do not need a bar
-        return None
-    console = Console(stderr=True)
-    return Progress(console=console) if anywhere or console.is_terminal else None

@@ -1,0 +1,28 @@
+"""Experiments of the papers behind recoup, repeated: one module per paper.
+
+A module holds one ``EXPERIMENT``, and its name is the paper's key.
+"""
+
+from recoup.reproduce._experiment import (
+    Claim,
+    Experiment,
+    Page,
+    Reproduction,
+    Run,
+    datasets_at_hand,
+    markdown_table,
+    papers,
+    reproduce,
+)
+
+__all__ = [
+    "Claim",
+    "Experiment",
+    "Page",
+    "Reproduction",
+    "Run",
+    "datasets_at_hand",
+    "markdown_table",
+    "papers",
+    "reproduce",
+]
