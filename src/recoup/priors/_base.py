@@ -33,6 +33,8 @@ from recoup.scores.table import ScoreTable
 MIN_LABELED, MIN_UNLABELED = 20, 50
 # Below these sizes the authors of AlphaMax and DistCurve do not trust their estimators.
 FEW_LABELED, FEW_UNLABELED = 100, 1000
+# Intervals of any method; some have one of their own beside these.
+DRAWING_ROWS = ("subsample", "bootstrap", "refit")
 UNINFORMATIVE_AUC = 0.6
 # Kappas of fewer rows than this vary too much to tell anything about those of all rows.
 MIN_SUBSAMPLE = 100
@@ -95,6 +97,8 @@ class Finding:
         As in :class:`PriorEstimate`.
     members : dict of str to float, optional
         Alternatives that the method computes on its way.
+    draws : ndarray, optional
+        Plausible values, from a method that knows how sure it is without drawing rows.
     """
 
     alpha: float
@@ -106,6 +110,7 @@ class Finding:
     kappa_1: float = math.nan
     kappa_2: float = math.nan
     members: dict[str, float] | None = None
+    draws: FloatArray | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -135,7 +140,7 @@ class PriorEstimator(BaseEstimator):
     random_state: int = 0
 
     tags: ClassVar[PriorTags]
-    interval_methods: ClassVar[tuple[str, ...]] = ("subsample", "bootstrap", "refit")
+    interval_methods: ClassVar[tuple[str, ...]] = DRAWING_ROWS
     estimate_: PriorEstimate = field(init=False)
 
     @property
@@ -291,8 +296,10 @@ class ScorePriorEstimator(PriorEstimator):
     ) -> PriorEstimate:
         finding = self._solve(table, self._rng("point"))
         draws = None
-        if self.interval is not None:
+        if self.interval in DRAWING_ROWS:
             draws = self._draws(table, finding, refits)
+        elif self.interval is not None:
+            draws = finding.draws
         sizes = (int(table.n_labeled), int(table.n_unlabeled))
         return self._concluded(finding, draws, sizes, auc_pu(table), transform, started)
 

@@ -9,6 +9,7 @@ the estimate falls.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,17 +64,9 @@ def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) 
     ``"auto"`` goes from the simplest classifier to the more complex one, and takes that only if
     it tells labeled from unlabeled rows apart significantly better.
     """
-    if isinstance(transform, str) and transform != "auto":
-        if transform not in CLASSIFIERS:
-            known = ("auto", *CLASSIFIERS)
-            raise InvalidInputError(
-                f"{caller} needs transform to be a classifier, None for a single column of "
-                f"scores, or one of {', '.join(known)}. Got {brief(transform)!r}."
-                f"{did_you_mean(transform, known)}"
-            )
-        transform = CLASSIFIERS[transform]()
+    classifier = named_classifier(transform, "transform", caller)
     try:
-        return _best_scores(X, s, transform, seed)
+        return best_scores(X, s, classifier, seed)
     except InvalidInputError as error:
         labeled = label_masks(s, caller)[0]
         different = len(np.unique(bundle_rows(X, None, len(labeled), caller)[labeled]))
@@ -92,17 +85,38 @@ def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) 
         ) from error
 
 
-def _best_scores(X: Any, s: ArrayLike, transform: Any, seed: int) -> CrossfitScores:
-    if not isinstance(transform, str):
-        return _scored(transform, X, s, seed)
-    if hasattr(X, "tocsr"):
-        return _scored(_sparse_logistic(), X, s, seed)
-    simple, rich = _scored(_logistic(), X, s, seed), _scored(_boosting(), X, s, seed)
-    return rich if _clearly_better(rich, simple) else simple
+def named_classifier(choice: Any, parameter: str, caller: str) -> Any:
+    """Build the classifier that a name stands for; "auto" and classifiers stay as they are."""
+    if not isinstance(choice, str) or choice == "auto":
+        return choice
+    if choice not in CLASSIFIERS:
+        known = ("auto", *CLASSIFIERS)
+        raise InvalidInputError(
+            f"{caller} needs {parameter} to be a classifier, None for a single column of "
+            f"scores, or one of {', '.join(known)}. Got {brief(choice)!r}."
+            f"{did_you_mean(choice, known)}"
+        )
+    return CLASSIFIERS[choice]()
 
 
 def _scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
     return crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
+
+
+def best_scores(
+    X: Any,
+    s: ArrayLike,
+    classifier: Any,
+    seed: int,
+    score: Callable[..., CrossfitScores] = _scored,
+) -> CrossfitScores:
+    """Score the rows by a classifier, or for "auto" by the one that the rule above prefers."""
+    if not isinstance(classifier, str):
+        return score(classifier, X, s, seed)
+    if hasattr(X, "tocsr"):
+        return score(_sparse_logistic(), X, s, seed)
+    simple, rich = (score(make(), X, s, seed) for make in (_logistic, _boosting))
+    return rich if _clearly_better(rich, simple) else simple
 
 
 def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:

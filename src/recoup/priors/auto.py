@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from recoup._prior import check_known_beta
 from recoup._registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator, plausible
+from recoup.priors._base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator, plausible
 from recoup.priors._network import load_network
 from recoup.priors._resample import exchanged
 from recoup.priors.bbe import BBE
@@ -82,40 +82,13 @@ class Auto(ScorePriorEstimator):
     interval: str | None = "learned"
     n_draws: int = 500
 
-    interval_methods: ClassVar[tuple[str, ...]] = ("learned", "subsample", "bootstrap", "refit")
+    interval_methods: ClassVar[tuple[str, ...]] = ("learned", *DRAWING_ROWS)
 
     def _check_options(self) -> None:
         super()._check_options()
         check_known_beta(self.tags.key, self.beta, self._name)
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
-        return self._combined(table, rng)[0]
-
-    def _estimated(
-        self,
-        table: ScoreTable,
-        transform: str,
-        refits: Callable[[int], ScoreTable] | None,
-        started: float,
-    ) -> PriorEstimate:
-        if self.interval != "learned":
-            return super()._estimated(table, transform, refits, started)
-        finding, alphas, betas = self._combined(table, self._rng("point"))
-        draws = [draws_between(values, QUANTILES, self.n_draws, 1.0) for values in (alphas, betas)]
-        sizes = (int(table.n_labeled), int(table.n_unlabeled))
-        return self._concluded(
-            finding,
-            plausible(np.column_stack(draws), both=True),
-            sizes,
-            auc_pu(table),
-            transform,
-            started,
-        )
-
-    def _combined(
-        self, table: ScoreTable, rng: np.random.Generator
-    ) -> tuple[Finding, FloatArray, FloatArray]:
-        """Return the finding and the quantiles of alpha and of beta."""
         found = evidence(table, rng)
         known = isinstance(self.beta, Real)
         blind_alphas, blind_betas = combine(found.inputs, labels_known=False)
@@ -148,15 +121,16 @@ class Auto(ScorePriorEstimator):
             warnings.append(
                 f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. {remedy}"
             )
-        finding = Finding(
+        draws = [draws_between(values, QUANTILES, self.n_draws, 1.0) for values in (alphas, betas)]
+        return Finding(
             float(alphas[MIDDLE]),
             float(betas[MIDDLE]),
             warnings=tuple(warnings),
             members=dict(found.members),
             kappa_1=found.kappas[0],
             kappa_2=found.kappas[1],
+            draws=plausible(np.column_stack(draws), both=True),
         )
-        return finding, alphas, betas
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +144,8 @@ class Evidence:
 
 def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
     """Ask all members, in both directions where that tells about wrong labels."""
-    forward, backward = share_quantiles(table), share_quantiles(exchanged(table))
+    reverse = exchanged(table)
+    forward, backward = share_quantiles(table), share_quantiles(reverse)
     rules = ElkanNoto(interval=None)._solve(table, rng)
     rule_values = rules.members or {}
     members = {
@@ -183,7 +158,7 @@ def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
         "elkan-noto": rules.alpha,
     }
     members = {key: float(np.clip(value, 0.0, 1.0)) for key, value in members.items()}
-    other_way = [estimator._solve(exchanged(table), rng).alpha for estimator in (BBE(), ROCSlope())]
+    other_way = [estimator._solve(reverse, rng).alpha for estimator in (BBE(), ROCSlope())]
     auc = auc_pu(table)
     shares = [
         *forward[list(SEEN)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -76,9 +77,9 @@ class _KM(FeaturePriorEstimator):
         self.estimate_ = self._estimated_from(rows, auc_pu(table), "given scores", started)
         return self
 
+    @abstractmethod
     def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[str, ...]]:
         """Return the slope that tells lambdas that are too large, and doubts about it."""
-        raise NotImplementedError
 
     def _check_options(self) -> None:
         if self.interval not in (None, *self.interval_methods):

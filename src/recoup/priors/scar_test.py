@@ -16,26 +16,19 @@ from recoup._checks import (
     as_numbers,
     brief,
     check_same_length,
-    did_you_mean,
     label_masks,
 )
 from recoup._prior import Prior
 from recoup._results import html_table, make_frame, to_plain
 from recoup._seeds import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.area import auc_pu
 from recoup.priors._base import UNINFORMATIVE_AUC, check_sizes, constant_scores_error
 from recoup.priors._resample import counts_only
-from recoup.priors._transform import CLASSIFIERS, _clearly_better, _sparse_logistic
+from recoup.priors._transform import best_scores, named_classifier
 from recoup.priors.auto import estimate
 from recoup.priors.conversions import label_frequency
-from recoup.scores.crossfit import (
-    CrossfitScores,
-    _auc_pu,
-    _checked_method,
-    _name,
-    _seeded,
-)
-from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.forward import forward_scores
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -44,7 +37,6 @@ if TYPE_CHECKING:
     from recoup.plot.scar import ScarDisplay
 
 CALLER = "scar_test"
-N_FOLDS = 5
 # The test reads shares of labels above at most this many thresholds.
 N_BINS = 60
 # The fewest rows above a threshold.
@@ -354,7 +346,7 @@ def scar_test(
     ranking = Ranking(rows, labeled, n_all, int(n_resamples), seed)
     excess, null = ranking.tested(share)
     best = int(np.argmax(excess))
-    auc = _auc(table)
+    auc = auc_pu(table)
     if alpha is None:
         limit = _compatible_alpha(ranking)
         warnings.append(
@@ -401,13 +393,7 @@ def _ranked(
         scores = as_numbers(X, "X", f"{CALLER} with classifier=None")
         check_same_length(scores, labeled, "X and s", CALLER)
         return np.asarray(s), scores, "given scores"
-    if isinstance(classifier, str) and classifier not in ("auto", *CLASSIFIERS):
-        known = ("auto", *CLASSIFIERS)
-        raise InvalidInputError(
-            f"{CALLER} needs classifier to be a classifier, None for a single column of scores, "
-            f"or one of {', '.join(known)}. Got {brief(classifier)!r}."
-            f"{did_you_mean(classifier, known)}"
-        )
+    classifier = named_classifier(classifier, "classifier", CALLER)
     from sklearn.utils import _safe_indexing, indexable
     from sklearn.utils.validation import _num_samples
 
@@ -415,62 +401,8 @@ def _ranked(
     check_same_length(np.empty(_num_samples(features)), labeled, "X and s", CALLER)
     kept = np.flatnonzero(labeled | unlabeled)
     features, target = _safe_indexing(features, kept), labeled[kept].astype(int)
-    if not (isinstance(classifier, str) and classifier == "auto"):
-        model = CLASSIFIERS[classifier]() if isinstance(classifier, str) else classifier
-        scored = forward_scores(model, features, target, seed)
-    elif hasattr(features, "tocsr"):
-        scored = forward_scores(_sparse_logistic(), features, target, seed)
-    else:
-        simple, rich = (
-            forward_scores(CLASSIFIERS[name](), features, target, seed)
-            for name in ("logistic", "boosting")
-        )
-        scored = rich if _clearly_better(rich, simple) else simple
+    scored = best_scores(features, target, classifier, seed, forward_scores)
     return scored.s, scored.scores, scored.estimator_name
-
-
-def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int) -> CrossfitScores:
-    """Score each fold by a model that was fitted on the folds before it; the first has no scores.
-
-    In cross-fitting the labels of two folds rank each other's rows. Where models look at near
-    rows, neighbors that are both labeled then both come to the top, and the labels there vary up
-    to twice as much as labels at random. Labels that come later cannot do that.
-
-    Parameters
-    ----------
-    classifier : classifier or Pipeline
-        As in scikit-learn; it is cloned.
-    X : array-like, sparse matrix or data frame with n rows
-        Features.
-    target : ndarray of shape (n,)
-        1 labeled, 0 unlabeled.
-    seed : int
-        Deals rows to folds, and seeds the classifier.
-
-    Returns
-    -------
-    CrossfitScores
-        Of the rows of all folds but the first.
-    """
-    from sklearn.utils import _safe_indexing
-
-    rng = named_rng(seed, CALLER, "folds")
-    folds = [test for _, test in PUStratifiedKFold(N_FOLDS, random_state=rng).split(X, target)]
-    source = _checked_method("auto", classifier, None)
-    scores = np.full(len(target), np.nan)
-    fold = np.full(len(target), -1)
-    for number in range(1, len(folds)):
-        earlier, later = np.concatenate(folds[:number]), folds[number]
-        model = _seeded(classifier, rng)
-        model.fit(_safe_indexing(X, earlier), target[earlier])
-        answers = np.asarray(getattr(model, source)(_safe_indexing(X, later)), float)
-        scores[later] = answers[:, 1] if answers.ndim == 2 else answers
-        fold[later] = number
-    tested = fold > 0
-    s, scores = target[tested], scores[tested]
-    return CrossfitScores(
-        s, scores, fold[None, tested], _name(classifier), source, _auc_pu(s, scores)
-    )
 
 
 def _alpha(alpha: Any, table: ScoreTable, seed: int) -> float:
@@ -504,12 +436,6 @@ def _compatible_alpha(ranking: Ranking) -> float:
     if first_rejected == len(alphas):
         return 1.0
     return float(alphas[first_rejected - 1]) if first_rejected else 0.0
-
-
-def _auc(table: ScoreTable) -> float:
-    from recoup.metrics.area import auc_pu
-
-    return float(auc_pu(table))
 
 
 def _grouped(table: ScoreTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from recoup._checks import FloatArray
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
+from recoup.priors._base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator
 from recoup.priors._network import load_network
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
@@ -63,7 +63,7 @@ class ShareNet(ScorePriorEstimator):
 
     interval: str | None = "network"
 
-    interval_methods: ClassVar[tuple[str, ...]] = ("network", "subsample", "bootstrap", "refit")
+    interval_methods: ClassVar[tuple[str, ...]] = ("network", *DRAWING_ROWS)
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         quantiles = share_quantiles(table)
@@ -74,12 +74,12 @@ class ShareNet(ScorePriorEstimator):
             y_label="probability",
             marker=float(quantiles[4]),
         )
-        return Finding(float(quantiles[4]), curve=curve, kappa_1=float(quantiles[4]))
-
-    def _draws(self, table: ScoreTable, finding: Finding, refits: object) -> FloatArray:
-        if self.interval != "network":
-            return super()._draws(table, finding, refits)  # type: ignore[arg-type]
-        return draws_between(share_quantiles(table), QUANTILES, self.n_draws)
+        return Finding(
+            float(quantiles[4]),
+            curve=curve,
+            kappa_1=float(quantiles[4]),
+            draws=draws_between(quantiles, QUANTILES, self.n_draws),
+        )
 
 
 def share_quantiles(table: ScoreTable) -> FloatArray:

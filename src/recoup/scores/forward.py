@@ -1,0 +1,58 @@
+"""Scores of any classifier for rows that it has not been fitted on, and whose labels come later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._seeds import named_rng
+from recoup.scores.crossfit import CrossfitScores, _auc_pu, _checked_method, _name, _seeded
+from recoup.scores.split import PUStratifiedKFold
+
+N_FOLDS = 5
+
+
+def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int) -> CrossfitScores:
+    """Score each fold by a model that was fitted on the folds before it; the first has no scores.
+
+    In cross-fitting the labels of two folds rank each other's rows. Where models look at near
+    rows, neighbors that are both labeled then both come to the top, and the labels there vary up
+    to twice as much as labels at random. Labels that come later cannot do that.
+
+    Parameters
+    ----------
+    classifier : classifier or Pipeline
+        As in scikit-learn; it is cloned.
+    X : array-like, sparse matrix or data frame with n rows
+        Features.
+    target : ndarray of shape (n,)
+        1 labeled, 0 unlabeled.
+    seed : int
+        Deals rows to folds, and seeds the classifier.
+
+    Returns
+    -------
+    CrossfitScores
+        Of the rows of all folds but the first.
+    """
+    from sklearn.utils import _safe_indexing
+
+    rng = named_rng(seed, "scar_test", "folds")
+    folds = [test for _, test in PUStratifiedKFold(N_FOLDS, random_state=rng).split(X, target)]
+    source = _checked_method("auto", classifier, None)
+    scores = np.full(len(target), np.nan)
+    fold = np.full(len(target), -1)
+    for number in range(1, len(folds)):
+        earlier, later = np.concatenate(folds[:number]), folds[number]
+        model = _seeded(classifier, rng)
+        model.fit(_safe_indexing(X, earlier), target[earlier])
+        answers = np.asarray(getattr(model, source)(_safe_indexing(X, later)), float)
+        scores[later] = answers[:, 1] if answers.ndim == 2 else answers
+        fold[later] = number
+    tested = fold > 0
+    s, scores = target[tested], scores[tested]
+    return CrossfitScores(
+        s, scores, fold[None, tested], _name(classifier), source, _auc_pu(s, scores)
+    )
