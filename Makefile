@@ -55,6 +55,8 @@ reproduce: data $(VENV)/.installed
 	for paper in $$($(BIN)/python -c 'from recoup.reproduce import papers; print(*papers())'); do \
 	    $(BIN)/recoup reproduce $$paper --full --out docs/papers/$$paper || exit 1; \
 	done
+	$(BIN)/python -c 'from recoup.reproduce import write_overview as write; \
+	    write("docs/papers", "docs/papers.md")'
 
 study: $(VENV)/.installed
 	$(BIN)/python benchmarks/study_intervals.py

@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +25,7 @@ from recoup.reproduce import (
     markdown_table,
     papers,
     reproduce,
+    write_overview,
 )
 from recoup.reproduce._experiment import experiment
 
@@ -93,6 +95,9 @@ def test_everything_is_written(squares, tmp_path):
     assert "## Total\n\n| sum |\n| --- |\n| 14 |" in page
     assert "![line](line.png)" in page
     assert f"`recoup reproduce squares --tiny`, recoup {recoup.__version__}, 4 runs" in page
+    kept = json.loads((found.folder / "verdicts.json").read_text())
+    assert [claim["verdict"] for claim in kept["claims"]] == ["reproduced", "cannot be tested"]
+    assert (kept["title"], kept["size"]) == ("On squares", "tiny")
     assert (found.folder / "line.png").read_bytes().startswith(b"\x89PNG")
     assert not list(found.folder.rglob("*.tmp"))
 
@@ -281,3 +286,39 @@ def test_datasets_at_hand(tmp_path, monkeypatch):
     assert datasets_at_hand(["wilt", "digits"], "x") == (["digits"], ["wilt"])
     with pytest.raises(InvalidInputError, match=r"reproduce x needs at least one of .* wilt, casp"):
         datasets_at_hand(["wilt", "casp"], "x")
+
+
+def test_overview_tells_what_did_not_come_out(tmp_path):
+    for key, scale in (("held", 1), ("missed", 2)):
+        work = Squares()
+        work.scale = scale
+        about = {"key": key, "title": f"Squares that {key}", "lesson": "Count."}
+        repeat(work, tmp_path / "all" / key, **about)
+    page = write_overview(tmp_path / "all", tmp_path / "all.md").read_text()
+    assert page.startswith("# Do the papers hold?")
+    assert "| [Squares that held](all/held/index.md) |" in page
+    held, missed = page.split("## Squares that held")[1].split("## Squares that missed")
+    assert "Count." in held
+    assert "Squares add up" not in held
+    assert "Squares add up" in missed
+    assert (tmp_path / "all" / "held" / "index.md").is_file()
+    assert "recoup reproduce missed" in page
+
+
+@pytest.mark.parametrize("content", [None, "half a fi", '{"title": "without the rest"}'])
+def test_overview_needs_repeated_experiments(tmp_path, content):
+    match = "holds none"
+    if content is not None:
+        (tmp_path / "one").mkdir()
+        (tmp_path / "one" / "verdicts.json").write_text(content)
+        match = "cannot read"
+    with pytest.raises(InvalidInputError, match=match):
+        write_overview(tmp_path, tmp_path / "page.md")
+
+
+def test_committed_overview_is_that_of_the_committed_pages(tmp_path):
+    docs = Path(__file__).parents[2] / "docs"
+    (tmp_path / "papers").symlink_to(docs / "papers")
+    made = write_overview(tmp_path / "papers", tmp_path / "papers.md")
+    assert made.read_text() == (docs / "papers.md").read_text()
+    assert sorted(path.parent.name for path in docs.glob("papers/*/verdicts.json")) == papers()

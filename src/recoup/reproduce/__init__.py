@@ -14,6 +14,7 @@ from recoup.reproduce._experiment import (
     papers,
     reproduce,
 )
+from recoup.reproduce._overview import write_overview
 
 __all__ = [
     "Claim",
@@ -25,4 +26,5 @@ __all__ = [
     "markdown_table",
     "papers",
     "reproduce",
+    "write_overview",
 ]

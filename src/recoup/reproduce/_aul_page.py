@@ -459,7 +459,7 @@ def _draw_figure_3(figure: Any, found: _Found) -> None:
     figure.legend(frameon=False, ncols=3, loc="outside upper center")
 
 
-def _intro(found: _Found, size: str) -> str:
+def _intro(found: _Found) -> str:
     absent = [said.title for name, said in PUBLISHED.items() if name not in found.datasets]
     left_out = f"Left out, not at hand or not asked for: {', '.join(absent)}." if absent else ""
     return f"""
@@ -478,7 +478,7 @@ Where the paper is silent or this differs:
   the area under the recovered curve, which recoup.evaluate reports.
 - Errors of AUL and of AUC are on different scales: AUL changes by 1 - pi where AUC changes by 1.
 - *Theorem 1* is the mean absolute error of AUL that follows from its variance.
-- Slow methods get fewer repetitions in the size "{size}"; the tables say how many (the paper: 50).
+- The tables say how many repetitions each method got (the paper: 50).
 - PU_AUC and PU_AUL learn from {TRAINING_SHARE:.0%} of the rows and are judged on the others; the
   paper does not say on which rows. Times include the estimation of alpha.
 """
@@ -515,4 +515,4 @@ def summarize(rows: Rows, size: str) -> Page:
     if found.timed:
         tables.append(("Seconds on Mushroom", _cost_table(found)))
     tables.append(("Figure 3: AUC after training", _training_table(found)))
-    return Page(_intro(found, size), tuple(tables), claims(rows), figures)
+    return Page(_intro(found), tuple(tables), claims(rows), figures)

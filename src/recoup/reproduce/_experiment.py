@@ -26,6 +26,7 @@ Rows: TypeAlias = list[dict[str, Any]]
 
 RESULTS = "results.parquet"
 PAGE = "index.md"
+VERDICTS = "verdicts.json"
 CLAIM_COLUMNS = ("What the paper says", "Published", "Ours", "Verdict", "Why")
 
 
@@ -100,6 +101,8 @@ class Experiment:
         The name of the module that holds it.
     title, citation : str
         Of the paper.
+    lesson : str
+        What someone who uses its methods should take from how it came out, in a few sentences.
     runs : callable
         Takes a size, ``"tiny"``, ``"quick"`` or ``"full"``, and returns the runs.
     measure : callable
@@ -117,6 +120,7 @@ class Experiment:
     runs: Callable[[str], list[Run]]
     measure: Callable[[Run], Rows]
     summarize: Callable[[Rows, str], Page]
+    lesson: str = ""
     revision: int = 1
 
 
@@ -131,7 +135,8 @@ class Reproduction:
     size : str
         How much of it.
     folder : Path
-        Where the page, its figures, ``results.parquet`` and the finished runs are.
+        Where the page, its figures, ``results.parquet``, ``verdicts.json`` and the finished runs
+        are.
     rows : list of dict
         What was measured.
     page : Page
@@ -288,6 +293,7 @@ def reproduce(
     page = chosen.summarize(rows, size)
     result = Reproduction(chosen, size, folder, rows, page, len(runs), len(missing), seconds)
     _write_results(tagged, folder / RESULTS)
+    _write_verdicts(result)
     _write_page(result)
     return result
 
@@ -418,6 +424,16 @@ def _write_results(rows: Rows, path: Path) -> None:
     write_file(path, buffer.getvalue())
 
 
+def _write_verdicts(result: Reproduction) -> None:
+    from recoup.report.render import write_file
+
+    chosen, found = result.experiment, result.to_dict()
+    about = {name: getattr(chosen, name) for name in ("title", "citation", "lesson")}
+    kept = about | {name: found[name] for name in ("size", "n_runs", "claims")}
+    text = json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False)
+    write_file(result.folder / VERDICTS, (text + "\n").encode())
+
+
 def _write_page(result: Reproduction) -> None:
     import io
 
@@ -434,6 +450,7 @@ def _write_page(result: Reproduction) -> None:
     parts = [
         f"# {chosen.title}",
         chosen.citation,
+        *([f"**What follows.** {chosen.lesson}"] if chosen.lesson else []),
         page.intro.strip(),
         "## Verdicts",
         markdown_table(CLAIM_COLUMNS, claims),

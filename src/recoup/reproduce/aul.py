@@ -95,8 +95,8 @@ class _Effort:
 
 _EFFORTS = {
     "tiny": _Effort(("concrete",), 500, 20, 3, 1, 1, 1, (500,)),
-    "quick": _Effort(tuple(PUBLISHED), 5000, 50, 5, 2, 1, 5, (1000, 8000)),
-    "full": _Effort(tuple(PUBLISHED), 5000, 50, 8, 50, 5, 8, (1000, 8000)),
+    "quick": _Effort(tuple(PUBLISHED), 5000, 50, 5, 2, 1, 3, (1000, 8000)),
+    "full": _Effort(tuple(PUBLISHED), 5000, 50, 8, 50, 50, 20, (1000, 8000)),
 }
 
 
@@ -309,4 +309,8 @@ EXPERIMENT = Experiment(
     runs=_runs,
     measure=_measure,
     summarize=summarize,
+    lesson="AUL needs no alpha, is unbiased and takes milliseconds: rank models by it when "
+    "labels are clean and chosen at random. Its lead over recovered AUC is smaller than "
+    "published, because estimates of alpha are better now and because part of the factor "
+    "is only its shorter scale.",
 )
