@@ -509,3 +509,23 @@ def test_nothing_predicted_is_not_a_number_and_not_a_huge_one():
         nobody = np.zeros(2 * n, int)
         assert np.isnan(metrics.precision(s, nobody, alpha=0.3, beta=0.9))
         assert np.isnan(metrics.npv(s, 1 - nobody, alpha=0.3, beta=0.9))
+
+
+@pytest.mark.filterwarnings("ignore::recoup.exceptions.RecoupWarning")
+def test_rows_above_every_unlabeled_one_do_not_divide_by_rounding_errors():
+    # The highest scores are those of labeled rows alone: no row of the population is flagged up
+    # there, but the two products whose sum says so are rounded.
+    s = np.array([1] * 7 + [0, 1] * 20 + [0] * 50)
+    scores = -np.arange(len(s), dtype=float)
+    for alpha in np.arange(1, 60) / 100:
+        found = evaluate(s, scores, alpha=alpha, scheme="case-control", n_boot=0)
+        assert abs(found["average_precision"].raw) < 5
+
+
+def test_known_negatives_outside_the_range_of_probabilities():
+    rng = np.random.default_rng(0)
+    s = np.repeat([1, 0, -1], [100, 400, 20])
+    scores = np.where(s == -1, -3.0, rng.random(520))
+    found = evaluate(s, scores, alpha=0.2, scheme="case-control", n_boot=0)
+    assert np.isnan(found["brier"].pu)
+    assert np.isfinite(found["brier"].recovered)

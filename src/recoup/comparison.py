@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, Scheme, as_numbers, check_same_length, label_masks
+from recoup._checks import FloatArray, Scheme, as_numbers, brief, check_same_length, label_masks
 from recoup._prior import Prior, estimation_method, prior_notes
-from recoup._results import html_table, make_frame, to_plain
+from recoup._results import (
+    MOST_ROWS,
+    html_table,
+    make_frame,
+    show_number,
+    show_p,
+    show_range,
+    to_plain,
+)
 from recoup.evaluation import MANY_ROWS, Evaluation, check_confidence, estimated_prior, evaluate
 from recoup.evaluation.measure import measure, observed_rates_at
 from recoup.evaluation.uncertainty import N_DRAWS, tails
@@ -25,6 +33,8 @@ from recoup.metrics.rates import Mixture
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from recoup.priors import PriorEstimate
@@ -146,14 +156,45 @@ class Comparison:
         return plain
 
     def _repr_html_(self) -> str:
-        shown = [item for item in self.differences if item.metric == self.metric]
-        columns = {
-            "models": [f"{item.first} - {item.second}" for item in shown],
-            "difference": [f"{item.difference:+.4f}" for item in shown],
-            "interval": [f"{item.lower:+.4f} to {item.upper:+.4f}" for item in shown],
-            "p": [f"{item.p_value:.3g}" for item in shown],
+        one = next(iter(self.evaluations.values()))
+        label = metric_spec(self.metric, "Comparison").label
+        ranked = [self.evaluations[name][self.metric] for name in self.ranking]
+        short = {name: brief(name) for name in self.evaluations}
+        models = {
+            "model": [short[name] for name in self.ranking],
+            f"{label}, PU": [show_number(item.pu) for item in ranked],
+            "recovered": [show_number(item.recovered) for item in ranked],
+            "interval": [show_range(item.lower, item.upper) for item in ranked],
         }
-        return html_table(columns, repr(self))
+        pages = [
+            html_table(
+                models,
+                f"Models by {label}; alpha {one.prior}; {one.n_labeled:,.0f} labeled and "
+                f"{one.n_unlabeled:,.0f} unlabeled rows",
+            )
+        ]
+        if any(item.metric == self.metric for item in self.differences):
+            pairs = list(combinations(self.ranking, 2))
+            shown = [self.difference(*pair) for pair in pairs[:MOST_ROWS]]
+            columns = {
+                "models": [f"{short[item.first]} - {short[item.second]}" for item in shown],
+                "difference": [show_number(item.difference, "+.4f") for item in shown],
+                "interval": [show_range(item.lower, item.upper, "+.4f") for item in shown],
+                "p, adjusted": [show_p(item.p_adjusted) for item in shown],
+            }
+            more = [f"{len(shown)} of {len(pairs):,} pairs; to_frame() has all."]
+            caption = f"Differences of {label}, at {100 * one.confidence:.4g}%"
+            pages.append(html_table(columns, caption, more if len(pairs) > len(shown) else ()))
+        wins = [item for item in self.wins if item.metric == self.metric]
+        best = {
+            "alpha": [show_range(item.alpha_low, item.alpha_high) for item in wins],
+            "best model": [short[item.model] for item in wins],
+        }
+        notes = list(self.notes)
+        for name in (name for name in short if short[name] != name):
+            notes = [note.replace(name, short[name]) for note in notes]
+        pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))
+        return "".join(pages)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the chosen metric of every model over alpha."""
@@ -162,8 +203,8 @@ class Comparison:
         first = next(iter(self.evaluations.values()))
         alphas = first.sensitivity().alphas
         values = {
-            name: one.sensitivity(alphas).values[self.metric]
-            for name, one in self.evaluations.items()
+            name: self.evaluations[name].sensitivity(alphas).values[self.metric]
+            for name in self.ranking
         }
         display = SensitivityDisplay(
             alphas=alphas,
@@ -174,6 +215,24 @@ class Comparison:
             name=metric_spec(self.metric, "plot").label,
         )
         return display.plot(ax=ax)
+
+    def report(self, path: str | Path, title: str | None = None) -> Path:
+        """Write a page that sets the models side by side, as one HTML file without network.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to. An existing file is replaced.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+        """
+        from recoup.report import Report
+
+        return Report(self, title or f"Which of {len(self.evaluations)} models?").write(path)
 
 
 def compare(

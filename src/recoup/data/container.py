@@ -20,7 +20,7 @@ from recoup._checks import (
     label_masks,
 )
 from recoup._optional import require
-from recoup._results import make_frame
+from recoup._results import html_facts, make_frame, show_number
 from recoup._seeds import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
@@ -177,6 +177,32 @@ class PUDataset:
             parts += [f"alpha={self.truth.alpha:.3f}", f"beta={self.truth.beta:.3f}"]
             parts += ["overlapping"] if self.truth.overlapping else []
         return f"PUDataset({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        counts = {"labeled": 1, "unlabeled": 0, "known negative": -1}
+        facts = {
+            f"{kind} rows": f"{np.count_nonzero(self.s == value):,}"
+            for kind, value in counts.items()
+            if (self.s == value).any()
+        }
+        facts |= {
+            "features": " x ".join(f"{size:,}" for size in self.X.shape[1:]) or "1",
+            "scheme": self.scheme,
+        }
+        notes = []
+        if self.truth is not None:
+            facts |= {
+                "alpha: positives among unlabeled rows": show_number(self.truth.alpha),
+                "beta: positives among labeled rows": show_number(self.truth.beta),
+                "pi: positives where performance is judged": show_number(self.truth.pi),
+                "share of the positives that is labeled": show_number(self.truth.label_frequency),
+            }
+            notes += ["Labeled rows come again unlabeled."] if self.truth.overlapping else []
+        if self.propensity is not None:
+            notes.append("With the chance of each row to be labeled.")
+        name = "PU dataset" if self.name is None else brief(self.name)
+        known = "" if self.truth is None else ", with its truth"
+        return html_facts(facts, f"{name}: {len(self):,} rows{known}", notes)
 
     def take(self, rows: ArrayLike) -> PUDataset:
         """Return some rows, given by position; their truth is counted anew.

@@ -165,14 +165,16 @@ def evaluate(
         counts = given.counts.thin(DEFAULT_BINS, keep)
         known = prior.alpha if prior.range[0] == prior.range[1] else prior.range
         extremes = bounds_at(counts, cut, known, confidence=confidence, scheme=scheme)
+    # Known negatives with scores outside [0, 1] leave naive counting without probabilities.
+    unknown = np.nan, np.nan
     metrics = {
         key: Estimate.make(
             key,
-            observed[key][1],
+            observed.get(key, unknown)[1],
             raw,
-            limits.get(key, (np.nan, np.nan)),
+            limits.get(key, unknown),
             value,
-            extremes.get(key, (np.nan, np.nan)),
+            extremes.get(key, unknown),
         )
         for key, (raw, value) in recovered.items()
     }

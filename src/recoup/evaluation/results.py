@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 
 from recoup._checks import FloatArray, Scheme, brief, check_alpha_beta
 from recoup._prior import Prior
-from recoup._results import html_table, make_frame, to_plain
+from recoup._results import (
+    html_estimates,
+    html_table,
+    make_frame,
+    show_number,
+    show_range,
+    to_plain,
+)
 from recoup.evaluation.measure import Band, Given, as_precise_as_scores, measure, observed_rates_at
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
@@ -35,10 +42,14 @@ from recoup.metrics.rates import Mixture
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from recoup.evaluation.selection import SelectionSensitivity
     from recoup.priors import PriorEstimate
+
+SHOWN = ("roc_auc", "accuracy", "f1", "precision")
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,9 @@ class Estimate:
             f"Estimate({self.key}: pu {self.pu:.4g}, recovered {self.recovered:.4g} "
             f"[{self.lower:.4g}, {self.upper:.4g}])"
         )
+
+    def _repr_html_(self) -> str:
+        return html_estimates([self], "Estimate")
 
 
 @dataclass(frozen=True)
@@ -165,7 +179,7 @@ class Sensitivity:
         """Draw metrics over alpha."""
         from recoup.plot.curves import SensitivityDisplay
 
-        keys = metrics or ("roc_auc", "accuracy", "f1", "precision")
+        keys = metrics or SHOWN
         display = SensitivityDisplay(
             alphas=self.alphas,
             values={metric_spec(key, "plot").label: self.values[key] for key in keys},
@@ -174,6 +188,21 @@ class Sensitivity:
             alpha_interval=self.alpha_interval,
         )
         return display.plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        places = np.unique(np.linspace(0, len(self.alphas) - 1, 9).round().astype(int))
+        columns = {"alpha": [show_number(alpha) for alpha in self.alphas[places]]}
+        for key in SHOWN:
+            label = metric_spec(key, "Sensitivity").label
+            columns[label] = [show_number(value) for value in self.values[key][places]]
+        used = show_number(self.alpha)
+        if self.alpha_interval is not None:
+            used = show_range(*self.alpha_interval)
+        return html_table(
+            columns,
+            f"Recovered metrics over alpha. In use: {used}; the scores allow up to "
+            f"{show_number(self.alpha_upper)}.",
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,6 +237,13 @@ class OperatingPoint:
             "queue": float(self.queue),
             "metrics": _estimates_dict(self.metrics),
         }
+
+    def _repr_html_(self) -> str:
+        return html_estimates(
+            list(self.metrics.values()),
+            f"At threshold {self.threshold:.4g}: {self.queue:,.0f} rows "
+            f"({100 * self.positive_rate:.3g}%) are flagged.",
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -259,13 +295,15 @@ class Evaluation:
         )
 
     def _repr_html_(self) -> str:
-        columns: dict[str, list[str]] = {"metric": [], "PU": [], "recovered": [], "interval": []}
-        for item in self.metrics.values():
-            columns["metric"].append(item.label)
-            columns["PU"].append(f"{item.pu:.3f}")
-            columns["recovered"].append(f"{item.recovered:.3f}")
-            columns["interval"].append(f"{item.lower:.3f} to {item.upper:.3f}")
-        return html_table(columns, repr(self))
+        negatives = f", {self.n_negative:,.0f} known negatives" if self.n_negative else ""
+        beta = f", beta {self.beta:.4g}" if self.beta < 1 else ""
+        return html_estimates(
+            list(self.metrics.values()),
+            f"alpha {self.prior}{beta}; {self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} "
+            f"unlabeled rows{negatives}; threshold {self.threshold:.4g}; intervals and bounds at "
+            f"{100 * self.confidence:.4g}%.",
+            self.notes,
+        )
 
     @property
     def prior_estimate(self) -> PriorEstimate | None:
@@ -504,6 +542,24 @@ class Evaluation:
         from recoup.plot.evaluation import EvaluationDisplay
 
         return EvaluationDisplay.from_evaluation(self).plot()
+
+    def report(self, path: str | Path, title: str | None = None) -> Path:
+        """Write a page that a decision maker can read, as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to. An existing file is replaced.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+        """
+        from recoup.report import Report
+
+        return Report(self, title or "How good is this model?").write(path)
 
 
 def _lookup(metrics: dict[str, Estimate], key: str, caller: str) -> Estimate:

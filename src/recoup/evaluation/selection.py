@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._checks import FloatArray, brief
-from recoup._results import html_table, make_frame, to_plain
+from recoup._results import html_table, make_frame, show_number, to_plain
 from recoup.evaluation.measure import measure
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._spec import metric_spec
@@ -104,13 +104,17 @@ class SelectionSensitivity:
 
     def _repr_html_(self) -> str:
         columns = {
-            "strength": [f"{strength:g}" for strength in self.strengths],
-            "favored": list(self.favored),
+            "odds of a label differ": [f"{strength:g} times" for strength in self.strengths],
+            "favored scores": list(self.favored),
         }
         for key in SHOWN:
             label = metric_spec(key, "SelectionSensitivity").label
-            columns[label] = [f"{value:.3f}" for value in self.values[key]]
-        return html_table(columns, repr(self))
+            columns[label] = [show_number(value) for value in self.values[key]]
+        return html_table(
+            columns,
+            f"Recovered metrics if labels favored high or low scores, at alpha "
+            f"{show_number(self.alpha)}",
+        )
 
 
 def selection_sensitivity(

@@ -90,7 +90,7 @@ def average_precision_influence(table: ScoreTable, mixture: Mixture) -> Influenc
     tpr = tpr_l * heads_l + tpr_u * heads_u
     rate = rate_l * heads_l + rate_u * heads_u
     # Scores without rows of either group (only known negatives) may come before any mass.
-    inverse = np.divide(1.0, rate, out=np.zeros_like(rate), where=rate > 0)
+    inverse = np.divide(1.0, rate, out=np.zeros_like(rate), where=rate > 1e-12)
     step = np.diff(tpr, prepend=0.0)
     gain = tpr * inverse
     by_tpr = pi * (gain + step * inverse - np.append(gain[1:], 0.0))

@@ -42,7 +42,9 @@ def step_average_precision(tpr: FloatArray, fpr: FloatArray, pi: Any) -> Any:
     """Precision averaged over recall, each step at the precision of its lower threshold."""
     pi = np.asarray(pi)[..., None]
     rate = pi * tpr + (1 - pi) * fpr
-    precision = np.divide(pi * tpr, rate, out=np.zeros_like(rate), where=rate > 0)
+    # In case-control data rows above every unlabeled one make a rate of zero out of two rounded
+    # products: a little more than nothing must not be divided by.
+    precision = np.divide(pi * tpr, rate, out=np.zeros_like(rate), where=rate > 1e-12)
     return np.sum(np.diff(tpr, axis=-1) * precision[..., 1:], axis=-1)
 
 

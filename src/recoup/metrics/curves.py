@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._checks import FloatArray, Scheme
-from recoup._results import make_frame, to_plain
+from recoup._results import html_table, make_frame, show_number, to_plain
 from recoup.exceptions import InvalidInputError
 from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.point import positive_rate
@@ -21,9 +21,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+COUNTS = (
+    *("rows", "lower_tp", "lower_fp", "lower_fn", "lower_tn"),
+    *("upper_tp", "upper_fp", "upper_fn", "upper_tn"),
+)
+HEADINGS = {"fpr": "FPR", "tpr": "TPR (recall)", "ece": "expected calibration error"}
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class _Curve:
     """What all curves share; fields that are arrays are columns."""
+
+    _along: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         """Name the curve and its length."""
@@ -44,6 +54,30 @@ class _Curve:
         )
         return plain
 
+    def _repr_html_(self) -> str:
+        """Show some points, at given shares along the curve or evenly over its thresholds."""
+        columns = self._columns()
+        length = len(columns["threshold"])
+        places = np.linspace(0, length - 1, 11).round().astype(int)
+        if self._along:
+            way = columns[self._along]
+            places = np.minimum(np.searchsorted(way, SHARES), length - 1)
+        places = np.unique(places)
+        shown = {
+            _heading(name): [
+                show_number(value, ",.0f" if name in COUNTS else "") for value in values[places]
+            ]
+            for name, values in columns.items()
+            if not name.startswith("raw_")
+        }
+        facts = ""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, float | str):
+                text = value if isinstance(value, str) else show_number(value)
+                facts += f"; {_heading(item.name)} {text}"
+        return html_table(shown, f"{type(self).__name__}: {length:,} thresholds{facts}")
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RocCurve(_Curve):
@@ -52,6 +86,8 @@ class RocCurve(_Curve):
     ``tpr`` and ``fpr`` never fall and stay in [0, 1]; ``raw_tpr`` and ``raw_fpr`` are the unmixed
     rates as they came out, which sampling noise may bend back or push outside.
     """
+
+    _along: ClassVar[str] = "fpr"
 
     fpr: FloatArray
     tpr: FloatArray
@@ -64,12 +100,14 @@ class RocCurve(_Curve):
         """Draw the curve."""
         from recoup.plot.curves import RocDisplay
 
-        return RocDisplay(fpr=self.fpr, tpr=self.tpr).plot(ax=ax, **style)
+        return RocDisplay(fpr=self.fpr, tpr=self.tpr, name="Recovered").plot(ax=ax, **style)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PrCurve(_Curve):
     """Recovered precision and recall, from the highest threshold down."""
+
+    _along: ClassVar[str] = "recall"
 
     precision: FloatArray
     recall: FloatArray
@@ -80,13 +118,17 @@ class PrCurve(_Curve):
         """Draw the curve."""
         from recoup.plot.curves import PrDisplay
 
-        display = PrDisplay(recall=self.recall, precision=self.precision, pi=self.pi)
+        display = PrDisplay(
+            recall=self.recall, precision=self.precision, pi=self.pi, name="Recovered"
+        )
         return display.plot(ax=ax, **style)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LiftCurve(_Curve):
     """Recall against the share of rows predicted positive."""
+
+    _along: ClassVar[str] = "positive_rate"
 
     positive_rate: FloatArray
     tpr: FloatArray
@@ -97,7 +139,9 @@ class LiftCurve(_Curve):
         """Draw the curve."""
         from recoup.plot.curves import LiftDisplay
 
-        display = LiftDisplay(positive_rate=self.positive_rate, tpr=self.tpr, pi=self.pi)
+        display = LiftDisplay(
+            positive_rate=self.positive_rate, tpr=self.tpr, pi=self.pi, name="Recovered"
+        )
         return display.plot(ax=ax, **style)
 
 
@@ -143,8 +187,14 @@ class CalibrationCurve(_Curve):
         """Draw the calibration curve."""
         from recoup.plot.curves import CalibrationDisplay
 
-        display = CalibrationDisplay(mean_score=self.mean_score, positive_share=self.positive_share)
+        display = CalibrationDisplay(
+            mean_score=self.mean_score, positive_share=self.positive_share, name="Recovered"
+        )
         return display.plot(ax=ax, **style)
+
+
+def _heading(name: str) -> str:
+    return HEADINGS.get(name, name.replace("_", " "))
 
 
 def recovered_roc(table: ScoreTable, mixture: Mixture) -> RocCurve:

@@ -23,6 +23,7 @@ SKY, YELLOW = "#56B4E9", "#E69F00"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY)
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 GREY = "#808080"
+MOST_CHARACTERS = 50
 
 
 def new_axes() -> Any:
@@ -32,9 +33,16 @@ def new_axes() -> Any:
     return ax
 
 
-def plain_text(name: str) -> str:
-    """Keep matplotlib from reading names as formulas, or hiding those with an underscore."""
-    text = name.replace("$", r"\$")
+def plain_text(name: str, limit: int = MOST_CHARACTERS) -> str:
+    """Keep matplotlib from reading names as formulas, or hiding those with an underscore.
+
+    Long names would leave no room for the curves, and are shortened. Lone surrogates cannot be
+    drawn, and become question marks.
+    """
+    line = name.encode("utf-8", "replace").decode().replace("\n", " ")
+    if len(line) > limit:
+        line = f"{line[:limit]}\N{HORIZONTAL ELLIPSIS}"
+    text = line.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
@@ -65,16 +73,19 @@ def unit_square(ax: Any) -> None:
 
 
 def show_legend(ax: Any, loc: str) -> None:
-    """Add a legend if anything has a name."""
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc=loc, frameon=False)
+    """Add a legend if anything has a name; what several curves share is named once."""
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        named = dict(zip(labels, handles, strict=True))
+        ax.legend(named.values(), named.keys(), loc=loc, frameon=False)
 
 
 def legend_below(ax: Any, columns: int) -> None:
     """Add a legend where it cannot cover a curve."""
     ax.legend(
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
+        bbox_to_anchor=(0.5, 0.0),
+        borderaxespad=4.2,
         ncols=columns,
         frameon=False,
         fontsize="small",
@@ -302,7 +313,7 @@ class SensitivityDisplay(_Display):
     alphas : array of shape (n,)
         Shares of positives among the unlabeled rows.
     values : mapping of str to array of shape (n,)
-        One line per name.
+        One line per name; those after the sixth are thin, grey and without name.
     alpha : float
         The value in use, marked with a vertical line.
     alpha_upper : float
@@ -335,16 +346,23 @@ class SensitivityDisplay(_Display):
                 "color": CYCLE[place % len(CYCLE)],
                 "linestyle": DASHES[place % len(DASHES)],
                 "linewidth": 1.8,
+                "marker": "o" if len(self.alphas) == 1 else "",
                 "label": plain_text(name),
             }
+            if place >= len(CYCLE):
+                more = len(self.values) - len(CYCLE)
+                settings = {"color": GREY, "linewidth": 0.8, "alpha": 0.6, "zorder": 1.5}
+                settings["label"] = f"{more} more" if place == len(CYCLE) else ""
             (self.line_,) = ax.plot(self.alphas, line, **(settings | style))
         if self.alpha_interval is None:
             label = f"Used here ({number(self.alpha)})"
             ax.axvline(self.alpha, color=GREY, linewidth=1.2, linestyle="--", label=label)
-        ax.set_xlim(float(self.alphas[0]), end)
+        if self.alphas[0] < end:
+            ax.set_xlim(float(self.alphas[0]), end)
         what = "Recovered value" if self.name is None else f"Recovered {plain_text(self.name)}"
         dress(ax, "Alpha: share of positives among unlabeled rows", what)
-        legend_below(ax, columns=2)
+        longest = max(map(len, ax.get_legend_handles_labels()[1]))
+        legend_below(ax, columns=1 if longest > MOST_CHARACTERS - 10 else 2)
         return self
 
 

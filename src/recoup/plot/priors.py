@@ -22,6 +22,8 @@ from recoup.plot.curves import (
     show_legend,
 )
 
+SHORT = 20
+
 
 @dataclass(kw_only=True)
 class PriorDisplay(_Display):
@@ -65,8 +67,9 @@ class PriorDisplay(_Display):
             self._curves(ax)
         else:
             self._dots(ax)
-        limits = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
-        ax.set_title(plain_text(f"{self.name}: alpha = {self.alpha:.3f}{limits}"), loc="left")
+        limits = "" if self.interval is None else " ({:.3f} to {:.3f})".format(*self.interval)
+        name = plain_text(self.name, SHORT)
+        ax.set_title(f"{name}: alpha = {self.alpha:.3f}{limits}", loc="left")
         return self
 
     def _curves(self, ax: Any) -> None:
@@ -80,18 +83,18 @@ class PriorDisplay(_Display):
         if np.isfinite(self.marker):
             ax.axvline(self.marker, color=ORANGE, linewidth=1, label="estimate")
         dress(ax, self.x_label, self.y_label)
-        if len(self.lines) > 1 or self.level is not None:
-            show_legend(ax, "best")
+        show_legend(ax, "best")
 
     def _dots(self, ax: Any) -> None:
         names = [*self.members, self.name]
         values = [*self.members.values(), self.alpha]
         places = np.arange(len(names))[::-1]
         if self.interval is not None:
-            ax.axvspan(*self.interval, color=BLUE, alpha=0.12, linewidth=0)
-        ax.axvline(self.alpha, color=BLUE, linewidth=1)
+            ax.axvspan(*self.interval, color=BLUE, alpha=0.12, linewidth=0, label="interval")
+        ax.axvline(self.alpha, color=BLUE, linewidth=1, label="estimate")
         colors = [GREY] * len(self.members) + [BLUE]
         self.line_ = ax.scatter(values, places, color=colors, zorder=3)
-        ax.set_yticks(places, [plain_text(name) for name in names])
+        ax.set_yticks(places, [plain_text(name, SHORT) for name in names])
         ax.set_xlim(-0.02, 1.02)
-        dress(ax, "alpha: share of positives among the unlabeled rows", "")
+        dress(ax, "alpha: share of positives among the unlabeled rows", "Method")
+        show_legend(ax, "best")

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recoup._checks import FloatArray
-from recoup._results import html_table, make_frame, to_plain
+from recoup._results import (
+    DASH,
+    html_facts,
+    html_table,
+    make_frame,
+    show_number,
+    show_range,
+    to_plain,
+)
 from recoup.priors.conversions import label_frequency, pooled_prior
 
 if TYPE_CHECKING:
@@ -108,12 +116,16 @@ class PriorEstimate:
 
     @property
     def alpha_all(self) -> float:
-        """Share of positives among labeled and unlabeled rows together."""
+        """Share of positives among all rows; NaN if none were counted."""
+        if not self.n_labeled + self.n_unlabeled:
+            return math.nan
         return float(pooled_prior(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
 
     @property
     def label_frequency(self) -> float:
-        """Share of the positives that are labeled."""
+        """Share of the positives that are labeled; NaN if no rows were counted."""
+        if not self.n_labeled + self.n_unlabeled:
+            return math.nan
         return float(label_frequency(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
 
     @property
@@ -172,8 +184,35 @@ class PriorEstimate:
         ).plot(ax)
 
     def _repr_html_(self) -> str:
-        frame = {
-            "method": [self.method, *self.members],
-            "alpha": [f"{self.alpha:.3f}", *(f"{value:.3f}" for value in self.members.values())],
+        low, high = self.interval or (math.nan, math.nan)
+        facts = {
+            "alpha: positives among unlabeled rows": show_number(self.alpha),
+            f"{100 * self.confidence:.4g}% interval": show_range(low, high),
         }
-        return html_table(frame, repr(self))
+        if self.n_labeled and self.n_unlabeled:
+            hidden = show_range(low * self.n_unlabeled, high * self.n_unlabeled, ",.0f")
+            facts |= {
+                "hidden positives": f"{self.n_hidden:,.0f}",
+                "their interval": hidden,
+                "share of the positives that is labeled": show_number(self.label_frequency),
+            }
+        facts |= {
+            "beta: positives among labeled rows": show_number(self.beta),
+            "largest alpha that the method allows": show_number(self.upper_limit),
+            "read off": self.transform,
+        }
+        doubts = [] if self.converged else ["The method did not converge."]
+        page = html_facts(
+            {name: fact for name, fact in facts.items() if fact != DASH},
+            f"Estimate by {self.method or 'an unnamed method'}, from {self.n_labeled:,} labeled "
+            f"and {self.n_unlabeled:,} unlabeled rows",
+            [*doubts, *self.warnings],
+        )
+        if not self.members:
+            return page
+        ends = min(self.members.values()), max(self.members.values())
+        columns = {
+            "method": list(self.members),
+            "alpha": [show_number(value) for value in self.members.values()],
+        }
+        return page + html_table(columns, f"What its members found: {show_range(*ends)}")

@@ -19,7 +19,7 @@ from recoup._checks import (
     label_masks,
 )
 from recoup._prior import Prior
-from recoup._results import html_table, make_frame, to_plain
+from recoup._results import html_facts, make_frame, show_number, show_p, to_plain
 from recoup._seeds import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -216,16 +216,22 @@ class ScarTest:
         return display
 
     def _repr_html_(self) -> str:
-        columns = {
-            "p": [f"{self.p_value:.3g}"],
-            "statistic": [f"{self.statistic:.3f}"],
-            "top rows": [f"{self.n_top:,}"],
-            "labeled": [f"{self.labeled_top:,}"],
-            "expected at most": [f"{self.expected_top:,.1f}"],
-            "alpha": [f"{self.alpha:.3g}"],
-            "compatible up to": [f"{self.compatible_alpha:.2f}"],
+        facts = {
+            "p": show_p(self.p_value),
+            "statistic, in standard errors": show_number(self.statistic),
+            "rows with the highest scores": f"{self.n_top:,}",
+            "of these labeled": f"{self.labeled_top:,}",
+            "at random at most": f"{self.expected_top:,.1f}",
+            "alpha": show_number(self.alpha),
+            "at random is possible up to alpha": f"{self.compatible_alpha:.2f}",
+            "scores and alpha": self.method,
         }
-        return html_table(columns, repr(self))
+        return html_facts(
+            facts,
+            f"Can these be labels at random? {self.n_labeled:,} labeled and "
+            f"{self.n_unlabeled:,} unlabeled rows",
+            self.warnings,
+        )
 
 
 def scar_test(
@@ -295,10 +301,11 @@ def scar_test(
     Alpha is the share in these rows. One that is known for a larger population differs from it
     by chance: pass an interval that is wider by twice the root of alpha * (1 - alpha) / n_u.
 
-    The test is one-sided, since a share of labels below c may be due to negatives. It does not
-    assume that classes are separable, nor that the posterior has a certain form in the features;
-    the ranking may be poor, which costs power only. Scores by cross-fitting let labels rank each
-    other: with flexible classifiers the test then rejected up to 12% of random labels at 5%.
+    The test is one-sided, since a share of labels below c may be due to negatives: labels that
+    favor positives with low scores go unnoticed. It does not assume that classes are separable,
+    nor that the posterior has a certain form in the features; the ranking may be poor, which costs
+    power only. Scores by cross-fitting let labels rank each other: with flexible classifiers the
+    test then rejected up to 12% of random labels at 5%.
 
     Measured with 3,000 rows (fewer where a dataset is too small) by
     ``benchmarks/study_scar_test.py --classifier logistic --resamples 99 --known-only``, with the
