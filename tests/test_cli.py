@@ -1,7 +1,10 @@
 """The command line as users meet it: good runs, and every bad input in one line."""
 
+import html
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,9 +20,9 @@ from typer.testing import CliRunner
 
 import recoup
 from recoup.cli import app
-from recoup.cli.compare import _about_pair
 from recoup.exceptions import ClippedEstimateWarning
 from recoup.metrics._spec import AREA_METRICS, POINT_METRICS
+from recoup.report.models import about_pair
 
 EXAMPLE = str(recoup.load_example().path)
 QUICK = ["--n-boot", "200"]
@@ -176,7 +179,35 @@ def test_compare_tells_an_undefined_test():
     s, score = ramp()
     comparison = recoup.compare(s, {"p": score, "q": -score}, alpha=0.1, threshold=0, n_boot=50)
     pair = replace(comparison.difference("p", "q"), p_value=np.nan)
-    assert _about_pair(pair, 1, comparison) == "Whether p and q differ is undefined here."
+    assert about_pair(pair, 1, comparison) == "Whether p and q differ is undefined here."
+
+
+def test_compare_writes_a_report_with_its_command(scores):
+    options = ["--alpha-interval", 0.05, 0.2, "--metric", "f1", "--threshold", "f1", *QUICK]
+    command = ["compare", scores, "--score", "p", "--score", "q", "--label", "flagged", *options]
+    result = run(*command, "--report", "r.html")
+    assert result.exit_code == 0, result.stderr
+    assert "Wrote r.html" in result.stdout
+    page = html.unescape(Path("r.html").read_text())
+    shown = re.search("<pre><code>recoup (.*?)</code></pre>", page).group(1)
+    again = [json.loads(run(*words, "--json").stdout) for words in (command, shlex.split(shown))]
+    assert again[0] == again[1]
+    assert "2 models in scores.csv" in page
+    best = max(again[0]["models"].items(), key=lambda item: item[1]["metrics"]["f1"]["recovered"])
+    assert f"{best[0]} has the best F1" in page
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare"])
+def test_reports_are_refused_before_any_work(name, scores, folder):
+    more = ["--score", "q"] if name == "compare" else []
+    for target, problem in (("r.txt", ".htm or .html"), ("no/r.html", "no folder no")):
+        result = run(
+            name, scores, "--score", "p", *more, "--label", "flagged", "--alpha", 0.1,
+            "--report", target,
+        )  # fmt: skip
+        assert result.exit_code == 2
+        assert problem in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["scores.csv"]
 
 
 def test_truth_of_the_demo_is_what_scikit_learn_says():

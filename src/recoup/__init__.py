@@ -84,7 +84,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a name when it is first asked for, so that ``import recoup`` stays quick."""
     if name == "__version__":
-        value: Any = _version()
+        from recoup._version import installed_version
+
+        value: Any = installed_version()
     elif name in _ROOMS:
         value = import_module(f"recoup.{name}")
     elif name in _HOMES:
@@ -98,12 +100,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List what is here, imported or not."""
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("recoup")
-    except PackageNotFoundError:  # run from a folder of sources
-        return "unknown"

@@ -68,6 +68,7 @@ Features = Annotated[
 PlotPath = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the figure (.png, .svg or .pdf).")
 ]
+ReportPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report (.html).")]
 
 
 def check_prior(

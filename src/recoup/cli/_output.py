@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PICTURES = (".pdf", ".png", ".svg")
+PAGES = (".htm", ".html")
 
 
 def check_output(
@@ -30,7 +32,7 @@ def check_output(
     """Refuse a file that cannot be written, or is the one to read, before any work is done."""
     if path is None:
         return
-    from recoup.report.render import check_writable
+    from recoup._files import check_writable
 
     name = brief(str(path), 200)
     if path.suffix.lower() not in suffixes:
@@ -48,7 +50,7 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
 
     from matplotlib.figure import Figure
 
-    from recoup.report.render import write_file
+    from recoup._files import write_file
 
     # A figure of its own needs no window, whatever the user's settings say.
     figure = Figure(figsize=size, layout="constrained")
@@ -58,6 +60,18 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
         draw(figure)
         figure.savefig(buffer, format=path.suffix[1:].lower(), dpi=150)
     return write_file(path, buffer.getvalue())
+
+
+def command_line(name: str, file: str, options: Mapping[str, Any]) -> str:
+    """Write the command that gives the same numbers again."""
+    words = ["recoup", name, file]
+    for option, value in options.items():
+        if option == "score" and isinstance(value, list):
+            words += [word for score in value for word in ("--score", score)]
+        elif value is not None:
+            values = value if isinstance(value, list | tuple) else [value]
+            words += [f"--{option}", *map(str, values)]
+    return shlex.join(words)
 
 
 def fail(message: str) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +18,7 @@ from recoup.cli._options import (
     NBoot,
     PlotPath,
     PriorMethod,
+    ReportPath,
     SchemeOption,
     Seed,
     Threshold,
@@ -27,8 +27,10 @@ from recoup.cli._options import (
     check_prior,
 )
 from recoup.cli._output import (
+    PAGES,
     PICTURES,
     check_output,
+    command_line,
     make_table,
     plain,
     print_json,
@@ -43,9 +45,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.comparison import Comparison, Difference
-
-SIGNIFICANT = 0.05
+    from recoup.comparison import Comparison
 
 
 def compare(
@@ -66,6 +66,7 @@ def compare(
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
+    report: ReportPath = None,
 ) -> None:
     """Set models side by side that scored the same rows."""
     names = list(dict.fromkeys(score))
@@ -76,7 +77,9 @@ def compare(
         )
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     check_output(plot, PICTURES, "--plot", file)
+    check_output(report, PAGES, "--report", file)
     from recoup.comparison import compare as run
+    from recoup.report import Report
     from recoup.scores._engines import read_columns
 
     with progress(about_work(f"Comparing {len(names)} models", given)):
@@ -93,20 +96,39 @@ def compare(
             n_boot=n_boot,
             random_state=seed,
         )
+        title = f"{len(names)} models in {Path(file).name}"
         written = []
         if plot is not None:
             size = (6.5, 6.0)
             written.append(write_plot(lambda it: comparison.plot(ax=it.subplots()), size, plot))
+        if report is not None:
+            options: dict[str, Any] = {
+                "score": names,
+                "label": label,
+                "alpha": alpha,
+                "alpha-interval": alpha_interval,
+                "prior-method": prior_method,
+                "beta": beta,
+                "scheme": scheme,
+                "metric": metric,
+                "threshold": threshold,
+                "confidence": confidence,
+                "n-boot": n_boot,
+                "seed": seed,
+            }
+            command = command_line("compare", file, options)
+            written.append(Report(comparison, title, command=command).write(report))
     if as_json:
         print_json(comparison.to_dict())
         return
     console = stdout()
-    _print_comparison(console, comparison, f"{len(names)} models in {Path(file).name}")
+    _print_comparison(console, comparison, title)
     print_written(console, written)
 
 
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
     from recoup.metrics._spec import metric_spec
+    from recoup.report.models import comparison_sentences
     from recoup.report.render import format_range, format_value
     from recoup.report.summarize import percent
 
@@ -127,51 +149,6 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
             format_range(item.lower, item.upper),
         )
     console.print(table)
-    pairs = [pair for pair in comparison.differences if pair.metric == metric]
-    for pair in pairs:
-        console.print(plain(_about_pair(pair, len(pairs), comparison)))
-    if not pairs:
-        console.print(plain(f"Differences in {name} have no interval; compare by another metric."))
-    wins = [win for win in comparison.wins if win.metric == metric]
-    for win in wins:
-        console.print(
-            plain(
-                f"For alpha from {win.alpha_low:.3g} to {win.alpha_high:.3g}, {win.model} has the "
-                f"best {name}."
-            )
-        )
+    for sentence in comparison_sentences(comparison):
+        console.print(plain(sentence))
     print_notes(console, comparison.notes)
-
-
-def _about_pair(pair: Difference, n_pairs: int, comparison: Comparison) -> str:
-    """Say whether two models differ, and which one is better."""
-    from recoup.metrics._spec import metric_spec
-
-    if math.isnan(pair.difference) or math.isnan(pair.p_value):
-        return _about_undefined(pair, comparison)
-    p_value = pair.p_value if n_pairs == 1 else pair.p_adjusted
-    adjusted = "" if n_pairs == 1 else f" after correction for {n_pairs} comparisons"
-    if p_value > SIGNIFICANT:
-        verdict = f"{pair.first} and {pair.second} are not shown to differ"
-    elif (pair.difference > 0) == metric_spec(pair.metric, "compare").higher_is_better:
-        verdict = f"{pair.first} is better than {pair.second}"
-    else:
-        verdict = f"{pair.second} is better than {pair.first}"
-    return (
-        f"{verdict}: {pair.first} minus {pair.second} is {pair.difference:+.3f} "
-        f"({pair.lower:+.3f} to {pair.upper:+.3f}), p = {p_value:.2g}{adjusted}."
-    )
-
-
-def _about_undefined(pair: Difference, comparison: Comparison) -> str:
-    """Say why two models cannot be held against each other."""
-    values = {
-        model: comparison.evaluations[model][pair.metric] for model in (pair.first, pair.second)
-    }
-    without = [model for model, item in values.items() if math.isnan(item.recovered)]
-    if not without:
-        return f"Whether {pair.first} and {pair.second} differ is undefined here."
-    return (
-        f"{values[pair.first].label} is undefined for {' and '.join(without)}: {pair.first} and "
-        f"{pair.second} cannot be compared by it."
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,7 @@ from recoup.cli._options import (
     NBoot,
     PlotPath,
     PriorMethod,
+    ReportPath,
     SchemeOption,
     Seed,
     Threshold,
@@ -28,8 +28,10 @@ from recoup.cli._options import (
     check_prior,
 )
 from recoup.cli._output import (
+    PAGES,
     PICTURES,
     check_output,
+    command_line,
     make_table,
     plain,
     print_json,
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recoup.evaluation import Evaluation
-
-PAGES = (".htm", ".html")
 
 
 def evaluate(
@@ -65,9 +65,7 @@ def evaluate(
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report (.html).")
-    ] = None,
+    report: ReportPath = None,
 ) -> None:
     """Recover the true metrics of one scored table."""
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
@@ -112,7 +110,7 @@ def evaluate(
                 "weight": weight,
                 "seed": seed,
             }
-            command = _command("evaluate", file, options)
+            command = command_line("evaluate", file, options)
             written.append(Report(evaluation, title, command=command).write(report))
     if as_json:
         print_json(evaluation.to_dict())
@@ -169,16 +167,6 @@ def demo(
         )
     )
     print_written(console, written)
-
-
-def _command(name: str, file: str, options: Mapping[str, Any]) -> str:
-    """Write the command that gives the same numbers again."""
-    words = ["recoup", name, file]
-    for option, value in options.items():
-        if value is not None:
-            values = value if isinstance(value, list | tuple) else [value]
-            words += [f"--{option}", *map(str, values)]
-    return shlex.join(words)
 
 
 def _plot_evaluation(evaluation: Evaluation, path: Path) -> Path:

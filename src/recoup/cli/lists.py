@@ -26,7 +26,7 @@ def datasets(as_json: AsJson = False) -> None:
     console = stdout()
     if not console.is_terminal:
         # In a file or a pipe no line needs to be broken.
-        console.width = 200
+        console.width = 400
     console.print(table)
 
 
@@ -70,7 +70,7 @@ def learners(as_json: AsJson = False) -> None:
     console = stdout()
     if not console.is_terminal:
         # In a file or a pipe no line needs to be broken.
-        console.width = 200
+        console.width = 400
     console.print(table)
 
 
@@ -96,5 +96,5 @@ def priors(as_json: AsJson = False) -> None:
     console = stdout()
     if not console.is_terminal:
         # In a file or a pipe no line needs to be broken.
-        console.width = 200
+        console.width = 400
     console.print(table)

@@ -2,89 +2,137 @@
 
 from __future__ import annotations
 
-import io
-import os
-import re
-import secrets
-from collections.abc import Callable, Mapping
+import base64
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import recoup
-from recoup._checks import brief
-from recoup._optional import require
+from recoup._files import write_file
 from recoup._prior import Prior
+from recoup.comparison import Comparison
 from recoup.evaluation import Evaluation
-from recoup.exceptions import InvalidInputError
 from recoup.plot.curves import percent
-from recoup.plot.evaluation import EvaluationDisplay
+from recoup.report.models import summarize_comparison
+from recoup.report.payload import as_island, page_data
 from recoup.report.summarize import summarize
+from recoup.report.verdict import LEVELS, LIGHTS, LIMITS, PHRASES, whole_percent
 
 TEMPLATES = Path(__file__).with_name("templates")
-CAPTIONS = {
-    "roc": "The dashed line takes every unlabeled row as negative; the blue one is what the model "
-    "really does. The band shows how sure that is.",
-    "pr": "The more positives the model is asked to find, the more false alarms it raises.",
-    "threshold": "Lower thresholds find more positives and flag more rows in vain.",
-    "alpha": "How the numbers would change if more or fewer unlabeled rows were positive.",
-    "prior": "What the share of positives among the unlabeled rows was read off.",
+SCRIPTS = ("formulas.js", "words.js", "charts.js", "pictures.js", "page.js")
+# What a reader sees of a name, and what appears when the pointer rests on it.
+NAME_SHOWN, NAME_IN_TITLE = 60, 1000
+COMMAND_SHOWN = 4000
+FIGURES = {
+    "roc": (
+        "ROC curve",
+        "Positives found against false alarms. The dashed line takes every unlabeled row as "
+        "negative.",
+    ),
+    "pr": (
+        "Precision and recall",
+        "The more positives the model is asked to find, the more false alarms it raises.",
+    ),
+    "lift": (
+        "Positives found by rows looked at",
+        "How many positives are found when rows are looked at from the highest score down.",
+    ),
+    "threshold": (
+        "From strict to lax thresholds",
+        "Lower thresholds find more positives and flag more rows in vain.",
+    ),
+    "alpha": (
+        "If alpha were different",
+        "How the numbers would change if more or fewer unlabeled rows were positive.",
+    ),
+    "scores": (
+        "Scores",
+        "How the scores of labeled and unlabeled rows are spread, and what that says of positives "
+        "and negatives.",
+    ),
+    "calibration": (
+        "Calibration",
+        "Whether a score of 0.8 means that 8 of 10 such rows are positive.",
+    ),
+    "prior": ("What alpha was read from", "The curve that the estimator looks at."),
+    "members": ("Do the estimators agree?", "What each method found for alpha."),
 }
-# Stands for "the color of the text around" until the page is made, so that pictures follow light
-# and dark.
-INK = "#010203"
 
 
 @dataclass(frozen=True)
 class Report:
-    """One evaluation as a single HTML file.
+    """One evaluation, or a comparison of several models, as a single HTML file.
+
+    The page carries the counts of rows per score and computes every number again when its reader
+    moves alpha, beta or the threshold. It loads nothing, and needs no network.
 
     Parameters
     ----------
-    evaluation : Evaluation
-        What :func:`recoup.evaluate` returned.
+    evaluation : Evaluation or Comparison
+        What :func:`recoup.evaluate` or :func:`recoup.compare` returned.
     title : str
         Heading of the page.
     truth : mapping of str to float, optional
-        True values by metric key, shown beside the recovered ones.
+        True values by metric key, shown beside the recovered ones of a single evaluation.
     command : str, optional
         The command that made the evaluation; by default the page shows the Python call.
     """
 
-    evaluation: Evaluation
+    evaluation: Evaluation | Comparison
     title: str
     truth: Mapping[str, float] | None = None
     command: str | None = None
 
     def to_html(self) -> str:
         """Return the page as text. The same evaluation gives the same page."""
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-
-        environment = Environment(
-            loader=FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters |= {"value": format_value, "range": format_range, "percent": percent}
-        figures = [
-            {"svg": Markup(svg), "caption": CAPTIONS[name]} for name, svg in self._figures().items()
-        ]
+        result, versus = self.evaluation, None
+        if isinstance(result, Comparison):
+            models, versus = result.evaluations, summarize_comparison(result, shorten)
+        else:
+            models = {"": result}
+        summaries = [summarize(one, truth=self.truth) for one in models.values()]
+        shown = [shorten(name) for name in models]
+        chosen = 0 if versus is None else versus["ranking"][0]
         call, about_call = _python_call(self.evaluation)
         if self.command:
-            call, about_call = self.command, ""
-        page: str = environment.get_template("report.html.j2").render(
-            title=self.title,
-            summary=summarize(self.evaluation, truth=self.truth),
-            figures=figures,
-            has_truth=bool(self.truth),
-            call=call,
-            about_call=about_call,
-            version=recoup.__version__,
+            call, about_call = shorten(self.command, COMMAND_SHOWN), ""
+        data = page_data(models)
+        data["page"] = {
+            "chosen": chosen,
+            "phrases": PHRASES,
+            "lights": LIGHTS,
+            "levels": LEVELS,
+            "limits": LIMITS,
+            "names": shown,
+            "summaries": summaries,
+            "comparison": versus,
+        }
+        scripts = {name: (TEMPLATES / name).read_text("utf-8") for name in SCRIPTS}
+        page: str = (
+            _environment()
+            .get_template("report.html.j2")
+            .render(
+                title=self.title,
+                summary=summaries[chosen],
+                metrics=_metric_rows(summaries, chosen),
+                names=list(zip(models, shown, strict=True)),
+                versus=versus,
+                chosen=chosen,
+                data=data,
+                figures=_figures(data["models"]),
+                has_truth=bool(self.truth),
+                call=call,
+                about_call=about_call,
+                version=recoup.__version__,
+                scripts=scripts,
+                hashes=[_hash_of(text) for text in scripts.values()],
+                island=as_island(data),
+            )
         )
         return page
 
@@ -108,34 +156,70 @@ class Report:
         page = escape(self.to_html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
-    def _figures(self) -> dict[str, str]:
-        """Draw each panel as SVG that takes its colors and width from the page."""
-        matplotlib = require("matplotlib", purpose="Report", install="matplotlib")
-        from matplotlib.figure import Figure
 
-        named = ("text", "axes.label", "axes.title", "xtick", "ytick")
-        colors = {f"{name}.color" if "." not in name else f"{name}color": INK for name in named}
-        settings = colors | {
-            "axes.edgecolor": INK,
-            "svg.fonttype": "path",
-            "svg.hashsalt": "recoup",
-            "font.size": 11,
-        }
-        panels: dict[str, Callable[[Any], Any]] = {
-            **EvaluationDisplay.from_evaluation(self.evaluation).panels
-        }
-        estimate = self.evaluation.prior_estimate
-        if estimate is not None:
-            panels["prior"] = estimate.plot
-        drawn = {}
-        with matplotlib.rc_context(settings):
-            for name, draw in panels.items():
-                figure = Figure(figsize=(4.9, 5.0), layout="constrained")
-                draw(figure.subplots())
-                page = io.StringIO()
-                figure.savefig(page, format="svg", transparent=True, metadata={"Date": None})
-                drawn[name] = _inline_svg(page.getvalue(), name)
-        return drawn
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "value": format_value,
+        "range": format_range,
+        "signed": format_signed,
+        "signed_range": format_signed_range,
+        "p_value": format_p_value,
+        "digits": format_digits,
+        "percent": percent,
+        "whole_percent": format_percent,
+        "share_range": format_percent_range,
+        "shorten": shorten,
+        "in_title": lambda text: shorten(text, NAME_IN_TITLE),
+    }
+    return environment
+
+
+def _hash_of(script: str) -> str:
+    """Name a script as a Content-Security-Policy does."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+def _metric_rows(summaries: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
+    """All metrics that some model has, with the values of the chosen one where it has them."""
+    rows: dict[str, dict[str, Any]] = {}
+    for summary in [summaries[chosen], *summaries]:
+        for group in summary["groups"]:
+            for metric in group["metrics"]:
+                own = summary is summaries[chosen]
+                rows.setdefault(metric["key"], metric | {"kind": group["kind"], "hidden": not own})
+    return list(rows.values())
+
+
+def _figures(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name the pictures that at least one model has."""
+    absent = set()
+    if not any(model["holds_probabilities"] for model in models):
+        absent.add("calibration")
+    if not any(model["prior_curve"] for model in models):
+        absent.add("prior")
+    if not any((model["evaluation"]["prior"] or {}).get("members") for model in models):
+        absent.add("members")
+    return [
+        {"name": name, "title": title, "caption": caption}
+        for name, (title, caption) in FIGURES.items()
+        if name not in absent
+    ]
+
+
+def shorten(text: str, limit: int = NAME_SHOWN) -> str:
+    """Show the beginning of a long text, with a sign that there is more."""
+    flat = " ".join(str(text).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def format_value(value: float | None) -> str:
@@ -150,60 +234,54 @@ def format_range(low: float | None, high: float | None) -> str:
     return f"{format_value(low)} to {format_value(high)}"
 
 
-def check_writable(path: str | Path) -> Path:
-    """Refuse a path that cannot become a file, before any work is done for it."""
-    target = Path(path)
-    name = brief(str(target), 200)
-    if not target.parent.is_dir():
-        raise InvalidInputError(
-            f"Cannot write {name}: there is no folder {brief(str(target.parent), 200)}. "
-            f"Create it first."
-        )
-    if target.exists() and not target.is_file():
-        raise InvalidInputError(f"Cannot write {name}: it is not a file. Choose another name.")
-    if not os.access(target.parent, os.W_OK):
-        raise InvalidInputError(
-            f"Cannot write {name}: its folder is read-only. Choose another folder."
-        )
-    return target
+def format_digits(value: float, count: int) -> str:
+    """Write a number with so many significant digits, and no exponent for everyday sizes."""
+    return f"{float(f'{value:.{count}g}'):.15g}"
 
 
-def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file whole or not at all, by renaming a finished one into place."""
-    target = check_writable(path)
-    # A link stays a link: what it points to is replaced.
-    final = target.resolve()
-    try:
-        draft = final.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            with draft.open("xb") as stream:
-                stream.write(content)
-            draft.replace(final)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidInputError(
-            f"Cannot write {brief(str(target), 200)}: {error.strerror or error}."
-        ) from error
-    return target
+def format_signed(value: float | None) -> str:
+    """Write a difference with its sign; a dash where there is none."""
+    return format_value(value) if value is None or value != value else f"{value:+.3f}"
 
 
-def _inline_svg(svg: str, name: str) -> str:
-    """Cut the file header off, make names unique on the page, and follow the page's colors."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'href="#', f'href="#{name}-', svg)
-    svg = svg.replace("url(#", f"url(#{name}-").replace(INK, "currentColor")
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    return svg.replace("<svg", '<svg role="img" aria-hidden="true"', 1).strip()
+def format_signed_range(low: float | None, high: float | None) -> str:
+    """Write an interval of differences; a dash where there is none."""
+    if low is None and high is None:
+        return format_value(None)
+    return f"{format_signed(low)} to {format_signed(high)}"
 
 
-def _python_call(evaluation: Evaluation) -> tuple[str, str]:
+def format_p_value(value: float | None) -> str:
+    """Write a p value with two digits; a dash where there is none."""
+    if value is None:
+        return format_value(None)
+    return "< 0.001" if value < 0.001 else format_digits(value, 2)
+
+
+def format_percent(share: float | None) -> str:
+    """Write a share in whole percent, halves up; a dash where there is none."""
+    return format_value(None) if share is None else f"{whole_percent(share)}%"
+
+
+def format_percent_range(low: float | None, high: float | None) -> str:
+    """Write an interval of shares in whole percent; a dash where there is none."""
+    if low is None or high is None:
+        return format_value(None)
+    return f"{format_percent(low)} to {format_percent(high)}"
+
+
+def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     """Write the call that gives the same numbers again, and what its names stand for."""
     given: dict[str, str] = {}
+    named = ["threshold", "confidence", "n_boot"]
+    if isinstance(result, Comparison):
+        evaluation, function = next(iter(result.evaluations.values())), "compare"
+        given["metric"] = repr(result.metric)
+        # One that was chosen for each model apart is not known here by its name.
+        if len({one.threshold for one in result.evaluations.values()}) > 1:
+            named.remove("threshold")
+    else:
+        evaluation, function = result, "evaluate"
     if evaluation.given.by_propensity:
         given["propensity"] = "propensity"
     else:
@@ -212,11 +290,11 @@ def _python_call(evaluation: Evaluation) -> tuple[str, str]:
     if evaluation.given.counts.labeled.dtype.kind == "f":
         given["sample_weight"] = "sample_weight"
     *names, last = ["s", "scores", *(value for value in given.values() if value.isidentifier())]
-    for name in ("threshold", "confidence", "n_boot"):
+    for name in named:
         given[name] = repr(getattr(evaluation, name))
     arguments = ", ".join(f"{name}={value}" for name, value in given.items())
     return (
-        f"recoup.evaluate(s, scores, {arguments})",
+        f"recoup.{function}(s, scores, {arguments})",
         f"Here {', '.join(names)} and {last} must be the same as for this page. The random seed "
         f"was the default, random_state=0, unless another was given.",
     )

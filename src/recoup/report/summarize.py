@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from recoup._registry import registered
 from recoup._results import to_plain
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics._spec import metric_spec
 from recoup.plot.curves import percent
+from recoup.report.verdict import verdict
 
-__all__ = ["percent", "sentences", "summarize"]
+__all__ = ["data_digest", "percent", "sentences", "summarize"]
 
 CHANCE = 0.05
 KINDS = {"area": "Ranking", "point": "At threshold", "proper": "Probabilities"}
 N_POINTS = 10
+SOURCES = {
+    "roc_auc": "AUC and balanced accuracy: Jain, White, Radivojac (2017), Recovering true "
+    "classifier performance in positive-unlabeled learning, AAAI.",
+    "accuracy": "Accuracy, precision, recall, F and Matthews correlation: Ramola, Jain, Radivojac "
+    "(2019), Estimating classification accuracy in positive-unlabeled learning: characterization "
+    "and correction strategies, Pacific Symposium on Biocomputing.",
+    "bounds": "Possible range: Claesen, Davis, De Smet, De Moor (2015), Assessing binary "
+    "classifiers using only positive and unlabeled data, arXiv:1504.06837.",
+}
 
 
 def summarize(
@@ -35,21 +47,27 @@ def summarize(
     Returns
     -------
     dict
-        Ready for JSON. ``sentences`` is a list of plain sentences; ``groups`` the metrics with
-        their PU and recovered values, intervals and bounds; ``points`` the operating points;
-        ``settings``, ``assumption``, ``given`` and ``notes`` what the numbers rest on; ``prior``
-        how alpha was estimated, or None.
+        Ready for JSON. ``verdict`` is the answer in short (:func:`~recoup.report.verdict.verdict`),
+        ``sentences`` a list of plain sentences; ``groups`` the metrics with their PU and recovered
+        values, intervals and bounds; ``points`` the operating points; ``confusion`` cases out of
+        a thousand; ``settings``, ``assumption``, ``given`` and ``notes`` what the numbers rest
+        on; ``prior`` how alpha was estimated, or None; ``sources`` where the methods come from;
+        ``digest`` the SHA-256 of the scores and their counts.
     """
     summary: dict[str, Any] = to_plain(
         {
             "sentences": sentences(evaluation),
             "settings": _settings(evaluation),
+            "verdict": verdict(evaluation),
             **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
             "prior": _prior(evaluation),
             "confidence": evaluation.confidence,
+            "confusion": _confusion(evaluation),
             "notes": list(evaluation.notes),
+            "sources": _sources(evaluation),
+            "digest": data_digest(evaluation),
         }
     )
     return summary
@@ -256,7 +274,7 @@ def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str
         if kind == "point":
             title += f" {evaluation.threshold:.4g}"
         if rows:
-            groups.append({"title": title, "metrics": rows})
+            groups.append({"title": title, "kind": KINDS[kind], "metrics": rows})
     return groups
 
 
@@ -267,20 +285,52 @@ def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
     places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
     cuts = {*evaluation.table.scores[::-1][places].tolist(), evaluation.threshold}
     points = []
-    for cut in sorted(cuts, reverse=True):
-        point = evaluation.at(cut)
-        point_summary = {
+    for point in evaluation._points(sorted(cuts, reverse=True), "summarize"):
+        summary: dict[str, Any] = {
             "threshold": point.threshold,
             "queue": point.queue,
             "positive_rate": point.positive_rate,
-            "used": cut == evaluation.threshold,
+            "used": point.threshold == evaluation.threshold,
         }
         for key in ("precision", "recall"):
-            item = point[key]
-            point_summary[key] = {
-                "recovered": item.recovered,
-                "lower": item.lower,
-                "upper": item.upper,
-            }
-        points.append(point_summary)
+            names = ("recovered", "lower", "upper")
+            summary[key] = {name: getattr(point[key], name) for name in names}
+        points.append(summary)
     return points
+
+
+def _confusion(evaluation: Evaluation) -> dict[str, float]:
+    """Split a thousand cases by what they are and what the model says."""
+    recall, specificity = (evaluation[key].recovered for key in ("recall", "specificity"))
+    positives, negatives = 1000 * evaluation.pi, 1000 * (1 - evaluation.pi)
+    return {
+        "tp": positives * recall,
+        "fn": positives * (1 - recall),
+        "fp": negatives * (1 - specificity),
+        "tn": negatives * specificity,
+    }
+
+
+def _sources(evaluation: Evaluation) -> list[str]:
+    """Name the papers behind the numbers of this page."""
+    bounded = any(not math.isnan(item.bound_lower) for item in evaluation.metrics.values())
+    found = [text for key, text in SOURCES.items() if bounded or key != "bounds"]
+    estimate = evaluation.prior_estimate
+    known = registered("priors")
+    if estimate is not None and estimate.method in known:
+        found.append(
+            f"Estimate of alpha by {estimate.method}: {known[estimate.method].tags.source}."
+        )
+    return found
+
+
+def data_digest(evaluation: Evaluation) -> str:
+    """SHA-256 of the scores and the counts of rows at each, as little-endian 64-bit floats."""
+    digest = hashlib.sha256()
+    tables = [evaluation.given.counts]
+    if evaluation.given.by_propensity:
+        tables.append(evaluation.given.exact)
+    for table in tables:
+        for column in (table.scores, table.labeled, table.unlabeled, table.negative):
+            digest.update(np.ascontiguousarray(column, "<f8").tobytes())
+    return digest.hexdigest()

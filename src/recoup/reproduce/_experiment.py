@@ -393,7 +393,7 @@ def _run_missing(
 
 def _do(measure: Callable[[Run], Rows], run: Run, stamp: dict[str, Any], path: Path) -> None:
     """Measure, and keep what came out where the next start finds it."""
-    from recoup.report.render import write_file
+    from recoup._files import write_file
 
     start = time.perf_counter()
     # One bar is enough: those of classifiers would overwrite it.
@@ -415,7 +415,7 @@ def _write_results(rows: Rows, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    from recoup.report.render import write_file
+    from recoup._files import write_file
 
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
@@ -425,7 +425,7 @@ def _write_results(rows: Rows, path: Path) -> None:
 
 
 def _write_verdicts(result: Reproduction) -> None:
-    from recoup.report.render import write_file
+    from recoup._files import write_file
 
     chosen, found = result.experiment, result.to_dict()
     about = {name: getattr(chosen, name) for name in ("title", "citation", "lesson")}
@@ -438,7 +438,7 @@ def _write_page(result: Reproduction) -> None:
     import io
 
     import recoup
-    from recoup.report.render import write_file
+    from recoup._files import write_file
 
     chosen, page = result.experiment, result.page
     for name, figure in page.figures.items():

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from recoup._checks import brief
+from recoup._files import write_file
 from recoup.exceptions import InvalidInputError
-from recoup.report.render import write_file
 from recoup.reproduce._experiment import CLAIM_COLUMNS, PAGE, VERDICTS, Verdict, markdown_table
 
 INTRO = """\

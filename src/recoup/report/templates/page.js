@@ -1,0 +1,550 @@
+// The page's state and what follows from it. At the position that Python evaluated, every number
+// is Python's own; elsewhere it comes from the same formulas on the same table (Recoup).
+(() => {
+  "use strict";
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { phrases, lights, levels, names, summaries, comparison, chosen } = data.page;
+  const { limits: limitsOfLight } = data.page;
+  const { element, html } = Charts;
+  const { DASH, digits, missing, pValue, range, share, signed } = Words;
+  const { format } = Recoup;
+  const { color } = Pictures;
+  const byId = (id) => document.getElementById(id);
+  const fill = (phrase, values) => Words.fill(phrases, phrase, values);
+  const ALPHA_STEPS = 40;
+  const QUIET_MS = 80;
+  const MANY_SCORES = 6000;
+
+  const readModels = [];
+  const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
+  const state = { model: chosen, fpCost: 1, fnCost: 1 };
+  const model = () => modelAt(state.model);
+  const own = (one) => ({ alpha: one.alpha, beta: one.beta, threshold: one.threshold });
+  const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
+  const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
+
+  // What is shown for a position: Python's numbers where it has them.
+  function metricsAt(place, result, position) {
+    const one = modelAt(place);
+    return Recoup.isOwn(one, position) ? one.evaluation.metrics : result.metrics;
+  }
+
+  const view = () => ({
+    model: model(),
+    position: wanted(),
+    result,
+    metrics: metricsAt(state.model, result, wanted()),
+    sharesMoved: sharesMoved(),
+  });
+
+  function write(texts) {
+    for (const cell of document.querySelectorAll("[data-key]")) {
+      const text = texts[cell.dataset.key];
+      if (text !== undefined && cell.textContent !== text) cell.textContent = text;
+    }
+  }
+
+  const listOf = (texts) => texts.map((text) => html("li", {}, text));
+
+  // First pass: everything that one recovery gives.
+
+  let result;
+
+  function showNow() {
+    result = Recoup.recover(model(), wanted());
+    const metrics = metricsAt(state.model, result, wanted());
+    const texts = {};
+    for (const [key, item] of Object.entries(metrics)) {
+      texts[`metric.${key}.pu`] = format(item.pu);
+      texts[`metric.${key}.recovered`] = format(item.recovered);
+      texts[`metric.${key}.interval`] = range(item.lower, item.upper);
+      texts[`metric.${key}.possible`] = range(item.bound_lower, item.bound_upper);
+    }
+    for (const key of ["recall", "precision", "roc_auc"]) {
+      const write = key === "roc_auc" ? format : share;
+      texts[`tile.${key}.value`] = write(metrics[key].recovered);
+      texts[`tile.${key}.interval`] = range(metrics[key].lower, metrics[key].upper, write);
+      texts[`tile.${key}.naive`] = write(metrics[key].pu);
+    }
+    for (const [key, cases] of Object.entries(result.confusion)) {
+      texts[`cases.${key}`] = (1000 * cases).toFixed(0);
+    }
+    write(texts);
+    byId("headline").replaceChildren(
+      ...Words.headline(phrases, metrics, result.queue).map((sentence) => html("p", {}, sentence)),
+    );
+    showAssumption();
+    showLight();
+    showCosts();
+    showControls();
+    Pictures.draw(view());
+  }
+
+  function showAssumption() {
+    const moved = !Recoup.isOwn(model(), wanted());
+    const assumed = byId("assumed");
+    assumed.hidden = !moved;
+    byId("bands-note").hidden = !sharesMoved();
+    if (!moved) return;
+    const changes = ["alpha", "beta", "threshold"]
+      .filter((key) => state[key] !== model()[key])
+      .map((key) => `${key} ${digits(state[key])} instead of ${digits(model()[key])}`);
+    const doubt = result.feasible ? "" : " The scores do not allow these shares of positives.";
+    assumed.textContent =
+      `You are looking at an assumption: ${changes.join(", ")}. ` +
+      "Intervals hold the sampling error alone. What would change our mind is about the " +
+      `evaluation as it was made.${doubt}`;
+  }
+
+  function showLight() {
+    let light = summaries[state.model].verdict.light;
+    if (sharesMoved()) {
+      const reasons = [...movedReasons(), ...light.reasons.filter((reason) => reason.fixed)];
+      const found = reasons.map((reason) => reason.level);
+      const level = ["red", "amber"].find((name) => found.includes(name)) || "green";
+      light = { level, word: lights[level], reasons };
+    }
+    const card = byId("light");
+    card.className = `card light ${light.level}`;
+    const about = sharesMoved() ? "Reliability, if this holds: " : "Reliability: ";
+    const word = html("span", {}, about, html("strong", {}, light.word));
+    const items = light.reasons.map(({ level, text }) =>
+      html(
+        "li",
+        { class: level },
+        shape(level),
+        html("span", {}, html("span", { class: "visually-hidden" }, `${levels[level]}: `), text),
+      ),
+    );
+    card.replaceChildren(
+      html("h3", {}, shape(light.level), word),
+      html("ul", { class: "reasons" }, ...items),
+    );
+  }
+
+  function movedReasons() {
+    const one = model();
+    const shown = {
+      confidence: `${digits(100 * one.confidence)}%`,
+      alpha: digits(state.alpha),
+      beta: digits(state.beta),
+      alpha_upper: digits(result.alphaUpper),
+      beta_lower: digits(Math.max(result.betaLower, 0)),
+    };
+    const near = state.alpha > limitsOfLight.near * result.alphaUpper;
+    const possible = near ? ["amber", "near"] : ["green", "within"];
+    const fit = result.feasible ? possible : ["red", "exceeded"];
+    const mixed = one.byPropensity ? result.pi : state.alpha * (1 - one.nKnown / one.nUnlabeled);
+    const gap = state.beta - mixed;
+    const { narrow_gap: narrow, tiny_gap: tiny } = limitsOfLight;
+    const level = gap >= narrow ? "green" : gap < tiny ? "red" : "amber";
+    const times = 1 / gap < 10 ? (1 / gap).toFixed(1) : (1 / gap).toFixed(0);
+    return [
+      { level: fit[0], text: fill(fit[1], shown) },
+      { level, text: fill(`stretch_${level}`, { times }) },
+    ];
+  }
+
+  function shape(level) {
+    const drawn = element("svg", { class: "shape", "aria-hidden": "true" });
+    drawn.append(element("use", { href: `#shape-${level}` }));
+    return drawn;
+  }
+
+  let cheapest;
+
+  function showCosts() {
+    const { fpCost, fnCost } = state;
+    const money = (value) => Number(value.toPrecision(4)).toLocaleString("en-US");
+    write({ "cost.now": money(Recoup.cost(result, fpCost, fnCost)) });
+    const best = result.best("expected_cost", { fpCost, fnCost });
+    const highest = model().scores[model().scores.length - 1];
+    const cut = Math.min(best.threshold, highest);
+    cheapest = cut;
+    byId("cheapest").textContent =
+      best.threshold > highest
+        ? `Cheapest is to flag nothing, at ${money(1000 * best.value)}.`
+        : `Cheapest threshold: ${digits(cut)}, at ${money(1000 * best.value)}.`;
+    byId("use-cheapest").hidden = best.threshold > highest || cut === state.threshold;
+  }
+
+  // Controls
+
+  const thresholdOfShare = (wantedShare) => {
+    const { rows, scores } = model();
+    const total = rows.reduce((sum, count) => sum + count, 0);
+    let flagged = 0;
+    for (let i = scores.length - 1; i > 0; i--) {
+      flagged += rows[i];
+      if (flagged >= wantedShare * total) return scores[i];
+    }
+    return scores[0];
+  };
+
+  const boxText = (value) => digits(value, 4);
+
+  function showControls() {
+    const { alpha, beta } = Recoup.limits(model(), wanted());
+    for (const [name, [low, high]] of [["alpha", alpha], ["beta", beta]]) {
+      const slider = byId(name);
+      const step = high - low > 0.3 ? 0.005 : 0.001;
+      // The ends lie on whole steps, so that arrow keys pass through round numbers.
+      slider.step = step;
+      slider.min = Math.ceil(low / step - 1e-9) * step;
+      slider.max = high === 1 ? 1 : Math.max(Math.floor(high / step + 1e-9) * step, step);
+      slider.value = state[name];
+      slider.setAttribute("aria-valuetext", digits(state[name]));
+      setBox(name, boxText(state[name]));
+    }
+    for (const field of [byId("beta"), byId("beta-box")]) field.disabled = model().byPropensity;
+    const slider = byId("threshold");
+    const flagged = `flags ${(100 * result.positiveRate).toFixed(1)}% of the rows`;
+    slider.value = Math.round(1000 * result.positiveRate);
+    slider.setAttribute("aria-valuetext", `${flagged}, threshold ${digits(state.threshold)}`);
+    const about = `Rows with at least this score are flagged: it ${flagged}.`;
+    byId("threshold-about").textContent = about;
+    setBox("threshold", boxText(state.threshold));
+    const shared = { ...wanted(), model: state.model, fp: state.fpCost, fn: state.fnCost };
+    byId("link").href = `#${new URLSearchParams(shared)}`;
+  }
+
+  function setBox(name, text) {
+    const box = byId(`${name}-box`);
+    if (document.activeElement !== box) box.value = text;
+  }
+
+  // Second pass, once the reader rests: what takes many recoveries.
+
+  function showLater() {
+    showPoints();
+    showAlpha();
+    if (comparison) showModels();
+    for (const [table, order] of orders) sortRows(table.tBodies[0], ...order);
+    const metrics = metricsAt(state.model, result, wanted());
+    byId("live").textContent =
+      `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
+      `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
+      `${share(metrics.precision.recovered)}, AUC ${format(metrics.roc_auc.recovered)}.`;
+  }
+
+  const alphaGrid = (top) =>
+    Array.from({ length: ALPHA_STEPS + 1 }, (_, i) => (top * i) / ALPHA_STEPS);
+  const sensitivities = new Map();
+
+  function showAlpha() {
+    const alphas = alphaGrid(Recoup.limits(model(), wanted()).alpha[1]);
+    const position = [state.model, state.beta, state.threshold].join(" ");
+    if (!sensitivities.has(position)) {
+      sensitivities.set(position, Recoup.sensitivity(model(), alphas, wanted()));
+    }
+    Pictures.drawOverAlpha(view(), alphas, sensitivities.get(position));
+  }
+
+  function showPoints() {
+    const texts = {};
+    summaries[state.model].points.forEach((point, i) => {
+      const there = { ...wanted(), threshold: point.threshold };
+      const moved = sharesMoved() && Recoup.recover(model(), there).metrics;
+      for (const key of ["precision", "recall"]) {
+        const item = moved ? moved[key] : point[key];
+        texts[`point.${i}.${key}`] = format(item.recovered);
+        texts[`point.${i}.${key}.interval`] = range(item.lower, item.upper);
+      }
+    });
+    write(texts);
+  }
+
+  function showModels() {
+    const texts = {};
+    const found = data.models.map((_, place) => {
+      const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
+      return metricsAt(place, Recoup.recover(modelAt(place), position), position);
+    });
+    found.forEach((metrics, place) => {
+      for (const key of comparison.columns) {
+        texts[`model.${place}.${key}`] = format(metrics[key].recovered);
+        texts[`model.${place}.${key}.interval`] = range(metrics[key].lower, metrics[key].upper);
+      }
+    });
+    const moved = sharesMoved();
+    comparison.differences.forEach((item, i) => {
+      const [first, second] = [found[item.first], found[item.second]];
+      const gap = first[item.metric].recovered - second[item.metric].recovered;
+      texts[`difference.${i}`] = signed(moved ? gap : item.difference);
+      texts[`difference.${i}.interval`] = moved ? DASH : range(item.lower, item.upper, signed);
+      texts[`difference.${i}.p`] = moved ? DASH : pValue(item.p_value);
+      texts[`difference.${i}.adjusted`] = moved ? DASH : pValue(item.p_adjusted);
+    });
+    write(texts);
+    showWins(state.beta === model().beta ? comparison.wins : winsFor(state.beta));
+  }
+
+  const winsByBeta = new Map();
+
+  function winsFor(beta) {
+    if (!winsByBeta.has(beta)) winsByBeta.set(beta, findWins(beta));
+    return winsByBeta.get(beta);
+  }
+
+  // As recoup.compare: ties stay with the model that leads, changes lie where two lines cross.
+  function findWins(beta) {
+    const all = data.models.map((_, place) => modelAt(place));
+    const top = Math.min(...all.map((one) => Recoup.limits(one, { beta, alpha: 0 }).alpha[1]));
+    const alphas = alphaGrid(top);
+    const values = all.map((one) => Recoup.sensitivity(one, alphas, { beta }));
+    const wins = [];
+    for (const key of new Set(comparison.wins.map((win) => win.metric))) {
+      const sign = model().specs[key].higher_is_better ? 1 : -1;
+      const at = (place, i) => {
+        const value = values[place][key][i];
+        return Number.isNaN(value) ? -Infinity : sign * value;
+      };
+      let [leader, low] = [0, 0];
+      alphas.forEach((alpha, i) => {
+        let best = i === 0 ? 0 : leader;
+        values.forEach((_, place) => (at(place, i) > at(best, i) + 1e-12 ? (best = place) : null));
+        if (i > 0 && best !== leader) {
+          const before = at(leader, i - 1) - at(best, i - 1);
+          const after = at(best, i) - at(leader, i);
+          const part = before + after > 0 ? before / (before + after) : 1;
+          const high = alphas[i - 1] + part * (alpha - alphas[i - 1]);
+          wins.push({ metric: key, model: leader, alpha_low: low, alpha_high: high });
+          low = high;
+        }
+        leader = best;
+      });
+      wins.push({ metric: key, model: leader, alpha_low: low, alpha_high: top });
+    }
+    return wins;
+  }
+
+  const fullName = (place) => data.models[place].name.slice(0, 1000);
+
+  function showWins(wins) {
+    const top = Math.max(...wins.map((win) => win.alpha_high));
+    byId("wins").querySelector("th.wide").textContent = `alpha from 0 to ${digits(top, 2)}`;
+    for (const row of document.querySelectorAll("[data-wins]")) {
+      const mine = wins.filter((win) => win.metric === row.dataset.wins);
+      const strip = row.querySelector(".strip");
+      strip.replaceChildren(
+        ...mine.map((win) =>
+          element("rect", {
+            x: (1000 * win.alpha_low) / top,
+            width: (1000 * (win.alpha_high - win.alpha_low)) / top,
+            height: 20,
+            style: `fill:${color(win.model)}`,
+          }),
+        ),
+      );
+      const now = (1000 * Math.min(state.alpha, top)) / top;
+      strip.append(element("path", { class: "now", d: `M${now} 0V20` }));
+      const words = mine.flatMap((win, i) => [
+        i ? "; " : "",
+        html("span", { class: "name", title: fullName(win.model) }, names[win.model]),
+        ` ${digits(win.alpha_low, 2)} to ${digits(win.alpha_high, 2)}`,
+      ]);
+      row.querySelector(".words").replaceChildren(...words);
+    }
+  }
+
+  // Changing the state
+
+  let [frameAsked, laterAsked] = [0, 0];
+
+  function change(values) {
+    Object.assign(state, values);
+    document.documentElement.dataset.state = "busy";
+    if (!frameAsked) frameAsked = requestAnimationFrame(passOne);
+  }
+
+  function passOne() {
+    frameAsked = 0;
+    showNow();
+    clearTimeout(laterAsked);
+    laterAsked = setTimeout(() => {
+      showLater();
+      document.documentElement.dataset.state = "ready";
+    }, model().scores.length > MANY_SCORES ? 2 * QUIET_MS : QUIET_MS);
+  }
+
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+  // Alpha and beta keep a gap: what is moved stops there.
+  function setShare(name, value) {
+    const { gap } = model().ranges;
+    if (value === model()[name]) return change({ [name]: value });
+    if (name === "alpha") return change({ alpha: clamp(value, 0, state.beta - gap) });
+    return change({ beta: clamp(value, state.alpha + gap, 1) });
+  }
+
+  function setThreshold(value) {
+    const { scores } = model();
+    const [low, high] = model().ranges.threshold;
+    const top = Math.max(high, scores[scores.length - 1]);
+    change({ threshold: clamp(value, Math.min(low, scores[0]), top) });
+  }
+
+  function readHash() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const number = (key) => (given.get(key) ? Number(given.get(key)) : NaN);
+    const place = number("model");
+    if (Number.isInteger(place) && data.models[place]) showModel(place);
+    const { alpha, beta, threshold } = { ...own(model()) };
+    const { gap } = model().ranges;
+    const found = { alpha, beta, threshold };
+    if (Number.isFinite(number("beta")) && !model().byPropensity) {
+      found.beta = clamp(number("beta"), gap, 1);
+    }
+    if (Number.isFinite(number("alpha"))) found.alpha = Math.max(number("alpha"), 0);
+    if (found.alpha > found.beta - gap && found.alpha !== alpha) found.alpha = found.beta - gap;
+    if (Number.isFinite(number("threshold"))) found.threshold = number("threshold");
+    for (const [key, name] of [["fp", "fpCost"], ["fn", "fnCost"]]) {
+      if (number(key) >= 0) found[name] = number(key);
+    }
+    change(found);
+    showCostBoxes();
+  }
+
+  function showCostBoxes() {
+    byId("cost-fp").value = state.fpCost;
+    byId("cost-fn").value = state.fnCost;
+  }
+
+  // Another model: its words and rows, then its numbers.
+  function showModel(place) {
+    state.model = place;
+    const summary = summaries[place];
+    if (byId("model")) byId("model").value = place;
+    byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
+    byId("sentences").replaceChildren(...listOf(summary.sentences));
+    byId("notes").hidden = !summary.notes.length;
+    const notes = summary.notes.map((note) => note.slice(0, 1000));
+    byId("notes").querySelector("ul").replaceChildren(...listOf(notes));
+    byId("digest").textContent = summary.digest;
+    byId("settings").replaceChildren(
+      ...Object.entries(summary.settings).map(([name, text]) =>
+        html("div", {}, html("dt", {}, name), html("dd", {}, text)),
+      ),
+    );
+    for (const row of document.querySelectorAll("#metrics tbody tr")) {
+      row.hidden = !(row.dataset.metric in model().evaluation.metrics);
+    }
+    for (const row of document.querySelectorAll("#model-table tbody tr")) {
+      row.classList.toggle("used", Number(row.dataset.model) === place);
+    }
+    const rows = summary.points.map((point, i) => {
+      const cell = (key) => html("td", { "data-key": `point.${i}.${key}` });
+      const main = (key) => html("td", { "data-key": `point.${i}.${key}`, class: "main" });
+      const head = html("th", { scope: "row" }, digits(point.threshold, 4));
+      if (point.used) head.append(" ", html("span", { class: "mark" }, "used"));
+      return html(
+        "tr",
+        point.used ? { class: "used" } : {},
+        head,
+        html("td", {}, Math.round(point.queue).toLocaleString("en-US")),
+        html("td", {}, `${(100 * point.positive_rate).toFixed(1)}%`),
+        main("precision"),
+        cell("precision.interval"),
+        main("recall"),
+        cell("recall.interval"),
+      );
+    });
+    byId("point-table").tBodies[0].replaceChildren(...rows);
+  }
+
+  // Tables that sort by any column
+
+  const orders = new Map();
+
+  function makeSortable(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = html("button", { type: "button", class: "sort" }, ...head.childNodes);
+      head.replaceChildren(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => {
+        const order = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+        heads.forEach((other) => other.setAttribute("aria-sort", other === head ? order : "none"));
+        orders.set(table, [column, order === "ascending" ? 1 : -1]);
+        sortRows(table.tBodies[0], ...orders.get(table));
+      });
+    });
+  }
+
+  function sortRows(body, column, sign) {
+    const keyed = [...body.rows].map((row) => {
+      const text = row.cells[column].textContent.trim();
+      const number = parseFloat(text.replace(/,/g, ""));
+      return { row, text, number, absent: text === DASH };
+    });
+    const numbers = keyed.every(({ number, absent }) => absent || !Number.isNaN(number));
+    keyed.sort((a, b) => {
+      if (a.absent || b.absent) return a.absent - b.absent;
+      return sign * (numbers ? a.number - b.number : a.text.localeCompare(b.text, "en"));
+    });
+    body.append(...keyed.map(({ row }) => row));
+  }
+
+  // Start
+
+  function connect() {
+    for (const name of ["alpha", "beta"]) {
+      byId(name).addEventListener("input", () => setShare(name, Number(byId(name).value)));
+    }
+    byId("threshold").addEventListener("input", () => {
+      setThreshold(thresholdOfShare(Number(byId("threshold").value) / 1000));
+    });
+    for (const name of ["alpha", "beta", "threshold"]) {
+      const box = byId(`${name}-box`);
+      const set = name === "threshold" ? setThreshold : (value) => setShare(name, value);
+      box.addEventListener("input", () => {
+        if (Number.isFinite(box.valueAsNumber)) set(box.valueAsNumber);
+      });
+      box.addEventListener("blur", () => (box.value = boxText(state[name])));
+    }
+    for (const [id, name] of [["cost-fp", "fpCost"], ["cost-fn", "fnCost"]]) {
+      const box = byId(id);
+      box.addEventListener("input", () => {
+        if (box.valueAsNumber >= 0) change({ [name]: box.valueAsNumber });
+      });
+    }
+    byId("use-cheapest").addEventListener("click", () => setThreshold(cheapest));
+    byId("reset").addEventListener("click", () => {
+      change({ ...own(model()), fpCost: 1, fnCost: 1 });
+      showCostBoxes();
+    });
+    byId("controls").addEventListener("submit", (event) => event.preventDefault());
+    window.addEventListener("hashchange", readHash);
+    let width = window.innerWidth;
+    window.addEventListener("resize", () => {
+      if (window.innerWidth !== width) change({});
+      width = window.innerWidth;
+    });
+    if (comparison) {
+      const choose = byId("model");
+      choose.disabled = false;
+      choose.addEventListener("change", () => {
+        // What a reader supposes of alpha and beta holds for every model; thresholds differ.
+        const supposed = sharesMoved() ? { alpha: state.alpha, beta: state.beta } : {};
+        showModel(Number(choose.value));
+        change({ ...own(model()), ...supposed });
+      });
+      const metric = byId("difference-metric");
+      metric.disabled = false;
+      const filter = () => {
+        for (const row of document.querySelectorAll("#difference-table tbody tr")) {
+          row.hidden = row.dataset.metric !== metric.value;
+        }
+      };
+      metric.addEventListener("change", filter);
+      filter();
+    }
+    document.querySelectorAll("table.sortable").forEach(makeSortable);
+    byId("controls").hidden = byId("costs").hidden = false;
+    byId("static-note").hidden = true;
+  }
+
+  connect();
+  readHash();
+})();

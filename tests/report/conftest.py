@@ -1,0 +1,79 @@
+"""A real browser for the tests of report pages."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+OFFLINE = ("file:", "data:", "blob:", "about:")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, started once for all tests of the session."""
+    found = [path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))]
+    if not found:
+        pytest.fail(
+            "These tests open pages in a real browser, and no chromium is on the PATH. "
+            "Install it (Debian: apt-get install chromium).",
+            pytrace=False,
+        )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found[0], args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open files in a browser, and fail the test if one of them misbehaved.
+
+    ``open_page(path, width=1200, height=900, dark=False, fragment="", **context)`` returns a
+    Playwright page; further options go to ``browser.new_context`` (such as
+    ``java_script_enabled=False`` or ``reduced_motion="reduce"``). Errors on the console, uncaught
+    errors and requests that leave the file gather in ``open_page.problems``.
+    """
+    with watched_pages(browser) as open_one:
+        yield open_one
+
+
+@pytest.fixture(scope="module")
+def open_page_once(browser):
+    """Open files as ``open_page`` does, for pages that all tests of a module share."""
+    with watched_pages(browser) as open_one:
+        yield open_one
+
+
+@contextmanager
+def watched_pages(browser):
+    """Give a function that opens pages, and demand at the end that nothing went wrong in them."""
+    contexts, problems = [], []
+
+    def open_one(path, *, width=1200, height=900, dark=False, fragment="", **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            **options,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: said.type == "error" and problems.append(said.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: request.url.startswith(OFFLINE) or problems.append(request.url),
+        )
+        page.goto(Path(path).resolve().as_uri() + fragment)
+        return page
+
+    open_one.problems = problems
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert problems == []
