@@ -8,12 +8,13 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system bench reproduce study study-priors train-priors data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
 	@echo 'make test          install everything the tests need, then run all checks and tests'
 	@echo 'make check         the same, without looking for system packages'
+	@echo 'make docs          build the pages of docs into site; open site/index.html'
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
 	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
 	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped'
@@ -43,6 +44,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Not --quiet: it hides warnings from --strict too.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed.py
@@ -87,7 +92,7 @@ data:
 	fi
 
 clean:
-	rm -rf $(VENV) $(PEERS) dist recoup-demo .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(PEERS) dist site recoup-demo .hypothesis .import_linter_cache \
 	    .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -109,13 +114,17 @@ $(VENV)/.installed-test: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[test]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) -e '.[docs]'
+	@touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-torch: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[torch]'
 	@touch $@ $(VENV)/.installed
 
 $(PEERS)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/$(INSTALL) -e . pulearn==0.2.0
+	$(PEERS)/bin/$(INSTALL) -e . pulearn==0.2.0 quapy==0.2.3
 	@touch $@
 
 # The report is tested in a real browser, and Spark needs Java 17 or later.

@@ -1,4 +1,4 @@
-"""recoup beside pulearn, on rows whose true performance is known exactly.
+"""recoup beside pulearn and QuaPy, on rows whose truth is known.
 
     .venv-peers/bin/python benchmarks/peers.py    (make bench sets this environment up)
 
@@ -6,6 +6,9 @@ Positives are N(2, 1) and negatives N(0, 1) unless a case says otherwise, and th
 posterior. Truth is that of the population. With 400,000 rows chance moves areas under PR curves by
 up to about 0.007 (standard deviation 0.0035 over 20 seeds), so a larger gap is bias. Both libraries
 are told the true shares. The text shown under a case is the text that is run.
+
+After that come shares of positives to be found, tests of labels at random, quantifiers that take
+unlabeled rows as negative, what a wrapped classifier returns, and times.
 """
 
 from __future__ import annotations
@@ -21,8 +24,13 @@ from typing import Any
 
 import numpy as np
 import pulearn.metrics
+import quapy
+import sklearn.metrics
 from pulearn import __version__ as pulearn_version
+from quapy.method import aggregative as quantifiers
 from scipy import integrate, stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 import recoup
 from recoup import metrics
@@ -30,6 +38,9 @@ from recoup import metrics
 N = 400_000
 AUC = float(stats.norm.cdf(2 / np.sqrt(2)))
 REPEATS = 3
+SAMPLES = 20
+RESAMPLES = 50
+QUANTIFIERS = ("CC", "PCC", "ACC", "PACC", "EMQ", "HDy", "DyS", "KDEyML")
 
 Rows = dict[str, Any]
 
@@ -338,13 +349,199 @@ def print_speed(n: int) -> None:
     print(f"  {'import':<10}{ours:>8.3f} s{other:>8.3f} s{ours / other:>8.3f}")
 
 
+def example_cases() -> list[Case]:
+    """The bundled example: mails of which some of the spam is flagged."""
+    example = recoup.load_example()
+    y_true, scores = example.y_true, example.scores["score_boosting"]
+    rows = {
+        "s": example.s,
+        "scores": scores,
+        "y_pred": (scores >= 0.02).astype(int),
+        "alpha": example.alpha,
+        "pi": float(y_true.mean()),
+    }
+    truth = sklearn.metrics
+    names = {"precision": "precision", "recall": "recall", "F1": "f1"}
+    cases = [
+        Case(
+            "bundled example, AUC",
+            rows,
+            (float(truth.roc_auc_score(y_true, scores)),),
+            ("metrics.roc_auc(s, scores, alpha=alpha)",),
+            ("pulearn.metrics.pu_roc_auc_score(s, scores, pi=pi)",),
+        )
+    ]
+    cases += [
+        Case(
+            f"bundled example, {name} at 0.02",
+            rows,
+            (float(getattr(truth, f"{key}_score")(y_true, rows["y_pred"])),),
+            (f"metrics.{key}(s, y_pred, alpha=alpha)",),
+            (f"pulearn.metrics.pu_{key}_score(s, y_pred{'' if key == 'recall' else ', pi=pi'})",),
+        )
+        for name, key in names.items()
+    ]
+    return cases
+
+
+def prior_rows() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
+    """Features, scores, labels and the true share of positives in all rows."""
+    example = recoup.load_example()
+    columns = np.column_stack(list(example.scores.values()))
+    found = {
+        "bundled example": (columns, columns[:, 0], example.s, float(example.y_true.mean())),
+    }
+    for pi, frequency in ((0.3, 0.5), (0.3, 0.1), (0.05, 0.5), (0.9, 0.05)):
+        rows = single_sample(20, 20_000, pi, frequency)
+        name = f"pi {pi}, label frequency {frequency}"
+        found[name] = (logit(rows["scores"]), rows["scores"], rows["s"], pi)
+    return found
+
+
+def logit(scores: np.ndarray) -> np.ndarray:
+    return np.log(scores / (1 - scores)).reshape(-1, 1)
+
+
+def print_priors() -> None:
+    """Estimate the share of positives among all rows: recoup's default, and those of pulearn."""
+    print("\nShare of positives among all rows, nobody is told; in brackets time over recoup's")
+    heads = ("recoup", "histogram match", "smoothing=0", "SCAR EM")
+    print(f"  {'':<30}{'truth':>7}{''.join(f'{head:>17}' for head in heads)}")
+    for name, (X, scores, s, pi) in prior_rows().items():
+        calls: list[Callable[[], float]] = [
+            lambda s=s, scores=scores: recoup.priors.estimate(s, scores).alpha_all,
+            lambda X=X, s=s: pulearn.HistogramMatchPriorEstimator().estimate(X, s).pi,
+            lambda X=X, s=s: pulearn.HistogramMatchPriorEstimator(smoothing=0).estimate(X, s).pi,
+            lambda X=X, s=s: pulearn.ScarEMPriorEstimator().estimate(X, s).pi,
+        ]
+        values = [call() for call in calls]
+        spent = np.min([[seconds(call) for call in calls] for _ in range(REPEATS)], axis=0)
+        ratios = spent / spent[0]
+        cells = [f"{value:.3f} ({ratio:.2g})" for value, ratio in zip(values, ratios, strict=True)]
+        ended = pulearn.ScarEMPriorEstimator().estimate(X, s).metadata["converged"]
+        cells[-1] += "" if ended else " *"
+        print(f"  {name:<30}{pi:>7.3f}{''.join(f'{cell:>17}' for cell in cells)}")
+    print("  * not converged, which its metadata say; there is no warning")
+    X, _, s, pi = prior_rows()["pi 0.3, label frequency 0.1"]
+    starts = {
+        start: pulearn.ScarEMPriorEstimator(init_prior=start).estimate(X, s).pi
+        for start in (0.1, 0.5, 0.8)
+    }
+    shown = ", ".join(f"{value:.3f} from {start}" for start, value in starts.items())
+    print(f"  SCAR EM by where it starts (init_prior), truth {pi}: {shown}")
+
+
+def print_coverage() -> None:
+    """Count how often 95% intervals hold the share that the rows really have."""
+    print(f"\n95% intervals that hold the true share, of {SAMPLES} samples of 5,000 rows")
+    for pi, frequency in ((0.3, 0.5), (0.3, 0.1)):
+        held = {"recoup": 0, "histogram match": 0}
+        for seed in range(SAMPLES):
+            rows = single_sample(100 + seed, 5000, pi, frequency)
+            s, hidden = rows["s"], rows["y_true"] & (rows["s"] == 0)
+            low, high = recoup.priors.estimate(s, rows["scores"]).interval
+            held["recoup"] += low <= hidden.sum() / (s == 0).sum() <= high
+            found = pulearn.HistogramMatchPriorEstimator().bootstrap(
+                logit(rows["scores"]), s, n_resamples=RESAMPLES, random_state=seed
+            )
+            interval = found.confidence_interval
+            held["histogram match"] += interval.lower <= rows["y_true"].mean() <= interval.upper
+        shown = ", ".join(f"{name} {count}" for name, count in held.items())
+        print(f"  pi {pi}, label frequency {frequency}: {shown}")
+
+
+def labels(rng: np.random.Generator, pi: float, favored: str) -> tuple[np.ndarray, Any, float]:
+    """Two features, the first of which tells the classes apart; labels; alpha."""
+    y_true = rng.random(4000) < pi
+    X = rng.normal(size=(4000, 2))
+    X[:, 0] += 2 * y_true
+    strength = {"nobody": 0 * X[:, 0], "other feature": X[:, 1], "high scores": X[:, 0] - 2}
+    strength["low scores"] = -strength["high scores"]
+    s = (y_true & (rng.random(4000) < 1 / (1 + np.exp(-3 * strength[favored])))).astype(int)
+    return X, s, float(y_true[s == 0].mean())
+
+
+def print_scar() -> None:
+    """Ask both whether labels can be at random, where they are and where they are not."""
+    from recoup.priors import scar_test
+
+    print(f"\nLabels at random doubted, of {SAMPLES} samples of 4,000 rows")
+    print(f"  {'whom labels favor':<28}{'recoup, p <= 0.05':>20}{'pulearn flags':>16}{'time':>8}")
+    cases = [(0.3, "nobody"), (0.05, "nobody")]
+    cases += [(0.3, favored) for favored in ("high scores", "other feature", "low scores")]
+    for pi, favored in cases:
+        counts, times = [0, 0], [0.0, 0.0]
+        for seed in range(SAMPLES):
+            X, s, alpha = labels(np.random.default_rng(seed), pi, favored)
+            start = time.perf_counter()
+            counts[0] += scar_test(X, s, alpha).p_value <= 0.05
+            middle = time.perf_counter()
+            chances = cross_val_predict(LogisticRegression(), X, s, method="predict_proba")[:, 1]
+            found = pulearn.scar_sanity_check(
+                s, s_proba=chances, X=X, random_state=0, warn_on_violation=False
+            )
+            counts[1] += bool(found.warnings)
+            times[0] += middle - start
+            times[1] += time.perf_counter() - middle
+        name, ratio = f"{favored}, pi {pi}", times[1] / times[0]
+        print(f"  {name:<28}{counts[0]:>20}{counts[1]:>16}{ratio:>8.2f}")
+    print("  time: pulearn's over recoup's")
+
+
+def print_quantifiers() -> None:
+    """QuaPy on the bundled example: with true labels for half the rows, and without any."""
+    example = recoup.load_example()
+    X = np.column_stack(list(example.scores.values()))
+    train = np.random.default_rng(0).random(len(X)) < 0.5
+    test = ~train & (example.s == 0)
+    truth = example.y_true[test].mean()
+    rows = test | (train & (example.s == 1))
+    found = recoup.priors.estimate(example.s[rows], X[rows, 0])
+    print("\nShare of spam among the unlabeled mails of one half, learned from the other half")
+    print(f"  {'truth':<10}{truth:>8.3f}")
+    print(f"  {'recoup':<10}{found.alpha:>8.3f}  from the flagged mails of the other half")
+    print(f"  {'QuaPy':<10}{'true classes':>14}{'flag = class':>14}")
+    for name in QUANTIFIERS:
+        shares = []
+        for target in (example.y_true, example.s):
+            quantifier = getattr(quantifiers, name)(LogisticRegression(max_iter=1000))
+            shares.append(quantifier.fit(X[train], target[train]).predict(X[test])[1])
+        print(f"  {name:<10}{shares[0]:>14.3f}{shares[1]:>14.3f}")
+
+
+def print_wrapped() -> None:
+    """What pulearn's wrappers of a classifier return, and do to it."""
+    rows = single_sample(30, 5000, 0.3, 0.3)
+    X, s = logit(rows["scores"]), rows["s"]
+    mine = LogisticRegression()
+    found = pulearn.ElkanotoPuClassifier(mine, random_state=0).fit(X, s).predict_proba(X)
+    print("\npulearn's wrappers, 5,000 rows, pi 0.3, label frequency 0.3")
+    print(f"  ElkanotoPuClassifier.predict_proba: up to {found[:, 1].max():.2f}, documented so")
+    print(f"    each row sums to {found.sum(axis=1).mean():.2f}")
+    print(f"    the classifier it was given is fitted itself: {hasattr(mine, 'coef_')}")
+    weighted = pulearn.WeightedElkanotoPuClassifier(
+        LogisticRegression(), labeled=int(s.sum()), unlabeled=int((s == 0).sum()), random_state=0
+    ).fit(X, s)
+    together, alone = weighted.predict_proba(X)[0, 1], weighted.predict_proba(X[:1])[0, 1]
+    print("  WeightedElkanotoPuClassifier.predict_proba of the first row:")
+    print(f"    {together:.3f} among all rows, {alone:.3f} alone")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows to time (1,000,000)")
     options = parser.parse_args()
-    print(f"recoup {recoup.__version__} and pulearn {pulearn_version}, {N:,} rows a case")
-    for case in all_cases():
+    print(
+        f"recoup {recoup.__version__}, pulearn {pulearn_version}, QuaPy {quapy.__version__}; "
+        f"{N:,} rows a case"
+    )
+    for case in [*all_cases(), *example_cases()]:
         print_case(case)
+    for section in (print_priors, print_coverage, print_scar, print_quantifiers, print_wrapped):
+        print(section.__name__.removeprefix("print_"), file=sys.stderr, flush=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of scikit-learn, about settings of both libraries
+            section()
     print_speed(options.rows)
 
 

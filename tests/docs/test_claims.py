@@ -1,0 +1,94 @@
+"""What the pages say about numbers, held against the code and the measured study."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recoup import evaluate
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ALPHAS = np.linspace(0.02, 0.5, 9)
+NO_ALPHA = ("recall", "lift", "aul")
+SAFE_ORDER = (
+    "roc_auc",
+    "balanced_accuracy",
+    "youden",
+    "matthews_corrcoef",
+    "precision",
+    "npv",
+    "average_precision",
+)
+UNSAFE_ORDER = ("accuracy", "f1", "specificity", "expected_cost", "brier", "log_loss")
+
+
+@pytest.fixture(scope="module")
+def raw_values() -> dict[str, np.ndarray]:
+    """Raw metrics of ten models over alpha, of shape (models, alphas)."""
+    rng = np.random.default_rng(0)
+    positive = rng.random(4000) < 0.4
+    s = (positive & (rng.random(4000) < 0.3)).astype(int)
+    models = []
+    for _ in range(10):
+        strength, bias = rng.uniform(0.3, 1.5), rng.normal(scale=0.1)
+        slope = rng.uniform(0.5, 2.0)
+        scores = 1 / (1 + np.exp(-slope * (rng.normal(strength * positive) + bias)))
+        found = [
+            evaluate(s, scores, alpha=alpha, threshold=0.5, n_boot=0).metrics for alpha in ALPHAS
+        ]
+        models.append({key: [one[key].raw for one in found] for key in found[0]})
+    return {key: np.array([model[key] for model in models]) for key in models[0]}
+
+
+@pytest.mark.filterwarnings("ignore::recoup.exceptions.RecoupWarning")
+def test_trust_page_sorts_metrics_rightly(raw_values):
+    for key in NO_ALPHA:
+        np.testing.assert_allclose(raw_values[key], raw_values[key][:, :1] * np.ones(len(ALPHAS)))
+    for key in SAFE_ORDER:
+        orders = raw_values[key].argsort(axis=0)
+        assert (orders == orders[:, :1]).all(), key
+    for key in UNSAFE_ORDER:
+        orders = raw_values[key].argsort(axis=0)
+        assert (orders != orders[:, :1]).any(), key
+
+
+def test_trust_page_names_these_metrics():
+    text = (DOCS / "trust.md").read_text()
+    rows = {
+        kind: re.search(rf"^\| {kind} \| ([^|]+) \|", text, re.M)[1].split(", ")
+        for kind in ("need no alpha", "order is safe", "order may change")
+    }
+    lengths = [len(keys) for keys in (NO_ALPHA, SAFE_ORDER, UNSAFE_ORDER)]
+    assert [len(names) for names in rows.values()] == lengths
+
+
+def test_priors_page_quotes_the_study():
+    errors_of = runpy.run_path(str(DOCS / "make_pictures.py"))["study_errors"]
+    study = (DOCS / "priors-study.md").read_text()
+    clean, noisy = (errors_of(study, f"## Real data, {kind} labels") for kind in ("clean", "noisy"))
+    assert round(noisy["auto"], 2) == 0.06
+    assert round(min(error for key, error in noisy.items() if key != "auto"), 2) == 0.10
+    assert round(clean["auto, labels known clean"], 2) == 0.05
+    for key in ("dist-curve", "share-net", "pulscar"):
+        assert round(clean[key], 2) == 0.05
+    assert round(clean["pulsnar"], 2) == 0.10
+    by_features = ("km1", "km2", "tice", "pen-l1", "pe", "sar-em")
+    assert clean["pulsnar"] < min(clean[key] for key in by_features)
+    section = study[study.index("## Real data, all problems") :]
+    section = section[: section.index("\n## ", 1)]
+    covered = {
+        key: float(share)
+        for key, share in re.findall(r"^\| `([^`]+)` \|[^|]+\|[^|]+\| ([0-9.]+)% \|", section, re.M)
+    }
+    assert round(covered.pop("auto")) == 97
+    assert round(covered.pop("share-net")) == 93
+    assert max(covered.values()) < 66.5
+    few, many = (
+        float(re.search(rf"^\| +{count} labeled \| ([0-9.]+)", study, re.M)[1])
+        for count in ("100", "1,000")
+    )
+    assert (round(few, 2), round(many, 2)) == (0.07, 0.03)

@@ -1,0 +1,126 @@
+"""All code on the pages runs.
+
+Blocks with ``>>>`` are doctests, which pytest collects from the pages themselves. Here the rest is
+run: commands, scripts and configuration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from recoup import load_example
+from recoup.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+# recoup reproduce writes this page, with commands that take hours.
+WRITTEN_BY_COMMANDS = {"papers.md"}
+PAGES = sorted(
+    path for path in (ROOT / "docs").glob("*.md") if path.name not in WRITTEN_BY_COMMANDS
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+NOT_RUN = {
+    "pip install recoup": "needs a package index",
+    "make .venv-peers/.installed": "installs other packages, from an index",
+    ".venv-peers/bin/python benchmarks/peers.py": "takes minutes, and those packages",
+}
+LANGUAGES = {"console", "pycon", "python", "toml", "text"}  # text is output
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for found, body in FENCE.findall(page.read_text()) if found == language]
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """Split a block into commands, each with the output that is shown below it."""
+    parts = re.split(r"^\$ ", block, flags=re.M)[1:]
+    return [tuple(part.split("\n", 1)) for part in parts]
+
+
+CONSOLE = [
+    pytest.param(block, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, block in enumerate(blocks(page, "console"))
+]
+
+
+@pytest.mark.parametrize("block", CONSOLE)
+def test_commands_print_what_the_page_shows(block, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "88")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    shutil.copy(load_example().path, "mails.parquet")
+    assert steps(block), "a console block starts each command with $"
+    for command, shown in steps(block):
+        if command in NOT_RUN:
+            continue
+        words = shlex.split(command, comments=True)
+        if words[0] == "recoup":
+            code = 0
+            with contextlib.suppress(SystemExit):
+                code = app(words[1:], standalone_mode=False) or 0
+            printed = capsys.readouterr().out
+        else:
+            done = subprocess.run(
+                ["bash", "-c", command], capture_output=True, text=True, check=False
+            )
+            code, printed = done.returncode, done.stdout
+        assert code == 0, command
+        if not shown.strip():
+            continue
+        # Lines may break elsewhere; "..." stands for any of them.
+        wanted = [" ".join(part.split()) for part in re.split(r"^\.\.\.$", shown, flags=re.M)]
+        pattern = ".*".join(map(re.escape, wanted))
+        assert re.fullmatch(pattern, " ".join(printed.split())), f"{command} printed\n{printed}"
+
+
+def test_nothing_is_left_out_that_is_not_there():
+    shown = {command for page in PAGES for block in blocks(page, "console")
+             for command, _ in steps(block)}  # fmt: skip
+    assert set(NOT_RUN) <= shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_of_code_is_one_that_is_run(page):
+    for language, body in FENCE.findall(page.read_text()):
+        assert language in LANGUAGES, f"{page.name}: {language}"
+        if language == "pycon":
+            assert body.startswith(">>> "), f"{page.name}: {body[:60]}"
+            assert body.endswith("\n\n"), f"{page.name}: doctest needs an empty line before ```"
+        if language == "python":
+            script = re.fullmatch(r"--8<--\nexamples/\w+\.py\n--8<--\n", body)
+            assert script is not None or "SparkSession" in body, f"{page.name}: {body[:60]}"
+        if language == "toml":
+            assert tomllib.loads(body)
+
+
+def test_spark_script_prints_the_auc(tmp_path):
+    (script,) = blocks(ROOT / "docs" / "big-data.md", "python")
+    shutil.copy(load_example().path, tmp_path / "mails.parquet")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts sooner
+    }
+    options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | {"PYSPARK_SUBMIT_ARGS": f"--master local[1] {options} pyspark-shell"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Estimate(roc_auc: pu 0.8165, recovered 0.965")
