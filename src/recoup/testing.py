@@ -256,6 +256,7 @@ def learner_checks() -> Iterator[Callable[[Any], None]]:
         check_learner_labels_of_any_kind,
         check_learner_knows_alpha,
         check_learner_refuses_bad_input,
+        check_learner_sees_no_truth,
     )
 
 
@@ -283,8 +284,9 @@ def check_learner_clone_and_parameters(learner: Any) -> None:
     _require(before.keys() == after.keys(), learner, "has other parameters after clone")
     fitted = _learner(learner)
     given = fitted.get_params(deep=False)
-    X, s, _ = _rows()
-    _require(fitted.fit(X, s) is fitted, learner, "does not return itself from fit")
+    X, s, y = _rows()
+    same = fitted.fit(X, s, **_truth(learner, y)) is fitted
+    _require(same, learner, "does not return itself from fit")
     for name, value in given.items():
         _require(getattr(fitted, name) is value, learner, f"changes {name!r} in fit")
     _require(not hasattr(clone(fitted), "classes_"), learner, "stays fitted after clone")
@@ -341,22 +343,23 @@ def check_learner_same_seed_same_scores(learner: Any) -> None:
 
 def check_learner_input_is_not_modified(learner: Any) -> None:
     """Require that arrays stay as they were, also those that cannot be written to."""
-    X, s, _ = _rows()
+    X, s, y = _rows()
     rows, labels = X.copy(), s.copy()
-    _learner(learner).fit(X, s).decision_function(X)
+    _learner(learner).fit(X, s, **_truth(learner, y)).decision_function(X)
     untouched = np.array_equal(X, rows) and np.array_equal(s, labels)
     _require(untouched, learner, "writes to its input")
     X.flags.writeable = s.flags.writeable = False
-    _learner(learner).fit(X, s).decision_function(X)
+    _learner(learner).fit(X, s, **_truth(learner, y)).decision_function(X)
 
 
 def check_learner_labels_of_any_kind(learner: Any) -> None:
     """Take lists, booleans and floats for labels as well; leave known negatives out."""
-    X, s, _ = _rows()
+    X, s, y = _rows()
     expected = _fitted_learner(learner).decision_function(X)
     more = np.append(s, [-1] * 5), np.vstack([X, np.full((5, X.shape[1]), 9.0)])
     for labels, rows in ((s.tolist(), X.tolist()), (s == 1, X), (s * 1.0, X), more):
-        found = _learner(learner).fit(rows, labels).decision_function(X)
+        truth = _truth(learner, np.append(y, [0] * (len(labels) - len(y))))
+        found = _learner(learner).fit(rows, labels, **truth).decision_function(X)
         _require(np.array_equal(found, expected), learner, "gives other scores for the same labels")
 
 
@@ -381,7 +384,7 @@ def check_learner_knows_alpha(learner: Any) -> None:
 
 def check_learner_refuses_bad_input(learner: Any) -> None:
     """Require a ValueError for what cannot work, and one line from those that are recoup's own."""
-    X, s, _ = _rows()
+    X, s, y = _rows()
     gap = X.copy()
     gap[7, 0] = np.nan
     strange = s.copy()
@@ -400,9 +403,10 @@ def check_learner_refuses_bad_input(learner: Any) -> None:
             cases[f"alpha={alpha!r}"] = (X, s, {"alpha": alpha})
         if type(learner).tags.needs_alpha:
             cases["alpha=None"] = (X, s, {"alpha": None})
+    truth = _truth(learner, y)
     for case, (rows, labels, changes) in cases.items():
         try:
-            _learner(learner).set_params(**changes).fit(rows, labels)
+            _learner(learner).set_params(**changes).fit(rows, labels, **truth)
         except InvalidInputError as error:
             message = str(error)
             short = "\n" not in message and 0 < len(message) <= MAX_MESSAGE
@@ -414,6 +418,23 @@ def check_learner_refuses_bad_input(learner: Any) -> None:
             _require(False, learner, f"answers {case} with {type(error).__name__}: {error}")
         else:
             _require(False, learner, f"accepts {case}")
+
+
+def check_learner_sees_no_truth(learner: Any) -> None:
+    """Require that true classes are asked for by name, and by declared references alone."""
+    import inspect
+
+    X, s, _ = _rows()
+    asked = "y_true" in inspect.signature(learner.fit).parameters
+    declared = type(learner).tags.requires_true_labels
+    _require(asked == declared, learner, "takes y_true without saying so in its tags")
+    if declared:
+        try:
+            _learner(learner).fit(X, s)
+        except InvalidInputError as error:
+            _require("y_true" in str(error), learner, f"lacks y_true and says: {error}")
+        else:
+            _require(False, learner, "does without the y_true that its tags require")
 
 
 def _rows(seed: int = 0) -> tuple[FloatArray, NDArray[np.int_], NDArray[np.int_]]:
@@ -435,8 +456,13 @@ def _learner(learner: Any) -> Any:
 
 
 def _fitted_learner(learner: Any) -> Any:
-    X, s, _ = _rows()
-    return _learner(learner).fit(X, s)
+    X, s, y = _rows()
+    return _learner(learner).fit(X, s, **_truth(learner, y))
+
+
+def _truth(learner: Any, y: NDArray[np.int_]) -> dict[str, Any]:
+    """Return the true classes for a reference that needs them, and nothing for a PU learner."""
+    return {"y_true": y} if type(learner).tags.requires_true_labels else {}
 
 
 def _problem() -> tuple[NDArray[np.int_], FloatArray]:

@@ -17,9 +17,37 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners import PUAUL, LearnerTags, PULearner
 from recoup.testing import check_learner, learner_checks
 
+
+def small_network(shape):
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(shape[0], 8), nn.ReLU(), nn.Linear(8, 1))
+
+
 CHECKS = {check.__name__: check for check in learner_checks()}
 # Enough for the easy rows of the checks.
-FAST = {"pu-auc": {"n_basis": 40, "n_folds": 2}, "pu-aul": {"n_basis": 40, "n_folds": 2}}
+NETWORK = {"network": small_network, "epochs": 30, "batch_size": 64, "learning_rate": 0.01}
+FAST = {
+    "bagging-pu": {"n_estimators": 10},
+    "dist-pu": {"epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},
+    "lbe": {"epochs": 6, "pretraining_steps": 60, "steps_per_round": 5, "batch_size": 128},
+    "mpe-pu": {"epochs": 6, "warm_up_epochs": 4, "learning_rate": 1e-3},
+    "nnpu": NETWORK,
+    "pn": NETWORK,
+    "pu-auc": {"n_basis": 40, "n_folds": 2},
+    "pu-aul": {"n_basis": 40, "n_folds": 2},
+    "puet": {"n_estimators": 20},
+    "pulda": {
+        "epochs": 3,
+        "warm_up_epochs": 8,
+        "warm_up_learning_rate": 1e-3,
+        "temperature": 30.0,
+    },
+    "pusb": NETWORK,
+    "sar-em": {"propensity_features": [1]},
+    "upu": NETWORK,
+    "vpu": NETWORK,
+}
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -3,20 +3,64 @@
 from typing import Any
 
 from recoup.learners._base import LearnerTags, PULearner
+from recoup.learners._saving import load, save
+from recoup.learners._steps import Batch, Stage
+from recoup.learners._torch import TorchPULearner
 from recoup.learners.bagged_networks import BaggedNetworks
+from recoup.learners.bagging import BaggingPU
+from recoup.learners.dist_pu import DistPU
+from recoup.learners.elkan_noto import ElkanNoto
+from recoup.learners.lbe import LBE
+from recoup.learners.mpe_pu import MPEPU
+from recoup.learners.naive import Naive
+from recoup.learners.nnpu import NNPU
+from recoup.learners.oracle import Oracle
+from recoup.learners.pn import PN
+from recoup.learners.propensity_weighted import PropensityWeighted
 from recoup.learners.pu_auc import PUAUC, PUAUL
+from recoup.learners.puet import PUET
+from recoup.learners.pulda import PULDA
+from recoup.learners.pusb import PUSB
+from recoup.learners.sar_em import SAREM
 from recoup.learners.tuned_threshold import TunedThreshold
+from recoup.learners.two_step import TwoStep
+from recoup.learners.upu import UPU
+from recoup.learners.vpu import VPU
+from recoup.learners.weighted import Weighted
 from recoup.learners.with_prior import WithPrior
 
 __all__ = [
+    "LBE",
+    "MPEPU",
+    "NNPU",
+    "PN",
     "PUAUC",
     "PUAUL",
+    "PUET",
+    "PULDA",
+    "PUSB",
+    "SAREM",
+    "UPU",
+    "VPU",
     "BaggedNetworks",
+    "BaggingPU",
+    "Batch",
+    "DistPU",
+    "ElkanNoto",
     "LearnerTags",
+    "Naive",
+    "Oracle",
     "PULearner",
+    "PropensityWeighted",
+    "Stage",
+    "TorchPULearner",
     "TunedThreshold",
+    "TwoStep",
+    "Weighted",
     "WithPrior",
+    "load",
     "make",
+    "save",
 ]
 
 

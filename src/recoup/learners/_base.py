@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from recoup._checks import (
     FloatArray,
@@ -53,6 +53,8 @@ class LearnerTags:
         Whether labels must be a random sample of the positives.
     backend : {"numpy", "torch"}
         What computes it.
+    requires_true_labels : bool
+        Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
     """
 
     key: str
@@ -64,6 +66,7 @@ class LearnerTags:
     schemes: tuple[Scheme, ...] = ("single-sample", "case-control")
     selection: Literal["SCAR", "SAR"] = "SCAR"
     backend: Literal["numpy", "torch"] = "numpy"
+    requires_true_labels: bool = False
 
 
 class PULearner(ClassifierMixin, BaseEstimator):
@@ -94,20 +97,30 @@ class PULearner(ClassifierMixin, BaseEstimator):
         PULearner
             Itself.
         """
+        return self._fit_rows(X, s)
+
+    def _fit_rows(self, X: Any, s: Any, **per_row: NDArray[Any] | None) -> Self:
+        """Check the rows, settle alpha, and hand all to ``_fit``, with what else rows carry."""
         caller = f"{type(self).__name__}.fit"
         self._check_settings(caller)
         labels = checked_labels(s, caller)
         X = self._checked_rows(X, reset=True)
-        check_same_length(X, labels, "X and s", caller)
+        check_same_length(np.empty(_num_samples(X)), labels, "X and s", caller)
+        for name, values in per_row.items():
+            if values is not None:
+                check_same_length(values, labels, f"{name} and s", caller)
         used = labels >= 0
         if not used.all():
-            X, labels = X[used], labels[used]
+            X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
+            per_row = {
+                name: None if values is None else values[used] for name, values in per_row.items()
+            }
         rng = as_generator(self.random_state)
         # Drawn in any case, so that the rest of a fit is the same for any way to know alpha.
         prior_seed = int(rng.integers(2**31))
         self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
         self.classes_ = np.array([0, 1])
-        self._fit(X, labels, rng)
+        self._fit(X, labels, rng, **per_row)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -165,7 +178,10 @@ class PULearner(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        """Learn from checked rows, with 1 for labeled and 0 for unlabeled ones."""
+        """Learn from checked rows, with 1 for labeled and 0 for unlabeled ones.
+
+        A learner whose own ``fit`` hands ``_fit_rows`` more values per row gets them by name.
+        """
 
     @abstractmethod
     def _decide(self, X: Any) -> FloatArray:

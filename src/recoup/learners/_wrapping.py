@@ -8,11 +8,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from recoup._checks import FloatArray
+from recoup._checks import FloatArray, brief, check_scheme, did_you_mean
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import PULearner
+from recoup.priors._transform import CLASSIFIERS, N_FOLDS, _sparse_logistic, best_scores
+from recoup.scores.crossfit import CrossfitScores, _seeded, crossfit
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -25,6 +29,16 @@ def _delegated(method: Method) -> Method:
 
     delegated: Method = available_if(offered)(method)
     return delegated
+
+
+def _with_chances(method: Method) -> Method:
+    """Offer a method where the learner has probabilities."""
+
+    def offered(self: ClassifierLearner) -> bool:
+        return self._gives_chances()
+
+    with_chances: Method = available_if(offered)(method)
+    return with_chances
 
 
 class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -91,3 +105,147 @@ class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags = get_tags(getattr(self, self.wrapped_parameter)).input_tags
         return tags
+
+
+class ClassifierLearner(PULearner):
+    """Base of PU learners around any classifier, which a parameter ``classifier`` holds or names.
+
+    What rows may hold is up to the classifier: words, gaps, sparse columns. A subclass has
+    ``_chances`` besides ``_fit`` and ``_decide``, where a probability makes sense for it.
+    """
+
+    classifier: Any
+    # What the classifier must have, one of them.
+    answers: ClassVar[tuple[str, ...]] = ("predict_proba",)
+
+    @_with_chances
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the chances of each row to be negative and to be positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        check_is_fitted(self)
+        chances = self._chances(self._checked_rows(X, reset=False))
+        return np.column_stack([1 - chances, chances])
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the classifier takes."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.classifier, str):
+            tags.input_tags.sparse = True
+        else:
+            tags.input_tags = get_tags(self.classifier).input_tags
+        return tags
+
+    def _gives_chances(self) -> bool:
+        return isinstance(self.classifier, str) or hasattr(self.classifier, "predict_proba")
+
+    def _chances(self, X: Any) -> FloatArray:
+        """Return P(y=1 | x) of checked rows."""
+        raise NotImplementedError
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        rows = X if hasattr(X, "shape") else np.asarray(X)
+        if hasattr(rows, "tocsr"):
+            rows = rows.tocsr()  # of other forms some have no rows to choose from
+        # One axis will do for texts; of numbers, scikit-learn says what is wrong.
+        one_number_each = len(rows.shape) == 1 and getattr(rows.dtype, "kind", "") in "fiub"
+        return validate_data(self, rows, reset=reset, skip_check_array=not one_number_each)
+
+    def _check_settings(self, caller: str) -> None:
+        check_classifier(self.classifier, self.answers, caller)
+        if hasattr(self, "scheme"):
+            check_scheme(self.scheme, caller)
+
+    def _chosen(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> Any:
+        """Return the user's classifier, or the one that its name stands for with such rows."""
+        seed = int(rng.integers(2**31))
+        if not isinstance(self.classifier, str):
+            return self.classifier
+        if hasattr(X, "tocsr") and self.classifier in ("auto", "logistic"):
+            return _sparse_logistic()
+        if self.classifier != "auto":
+            return CLASSIFIERS[self.classifier]()
+        tried = []
+
+        def scored(candidate: Any, X: Any, s: Any, seed: int) -> CrossfitScores:
+            tried.append((candidate, crossfit(candidate, X, s, cv=N_FOLDS, random_state=seed)))
+            return tried[-1][1]
+
+        best = best_scores(X, s, "auto", seed, scored)
+        return next(candidate for candidate, found in tried if found is best)
+
+
+def check_classifier(classifier: Any, answers: tuple[str, ...], caller: str) -> None:
+    """Require a classifier that gives what is asked of it, or the name of one."""
+    if isinstance(classifier, str):
+        known = ("auto", *CLASSIFIERS)
+        if classifier not in known:
+            raise InvalidInputError(
+                f"{caller} needs classifier to be one of {', '.join(known)}, or a classifier "
+                f"itself. Got {brief(classifier)!r}.{did_you_mean(classifier, known)}"
+            )
+        return
+    usable = hasattr(classifier, "fit") and hasattr(classifier, "get_params")
+    if not usable or not any(hasattr(classifier, name) for name in answers):
+        raise InvalidInputError(
+            f"{caller} needs a classifier with fit, get_params and {' or '.join(answers)}, as in "
+            f"scikit-learn. Got {brief(classifier)}. Pass one of its kind, or 'logistic'."
+        )
+
+
+def fitted_clone(
+    classifier: Any,
+    X: Any,
+    target: NDArray[np.int_],
+    rng: np.random.Generator,
+    *,
+    rows: NDArray[np.intp] | None = None,
+    weights: FloatArray | None = None,
+    caller: str = "",
+) -> Any:
+    """Fit a clone to some rows, which may be named twice, with weights if there are any."""
+    model = _seeded(classifier, rng)
+    chosen = X if rows is None else _safe_indexing(X, rows)
+    if weights is None:
+        return model.fit(chosen, target)
+    step, last = model.steps[-1] if hasattr(model, "steps") else (None, model)
+    if not has_fit_parameter(last, "sample_weight"):
+        raise InvalidInputError(
+            f"{caller} needs a classifier whose fit takes sample_weight: its rows do not count "
+            f"alike. Got {brief(classifier)}. Pass a logistic regression, a forest or boosting."
+        )
+    name = "sample_weight" if step is None else f"{step}__sample_weight"
+    return model.fit(chosen, target, **{name: weights})
+
+
+def class_weights(target: NDArray[np.int_], ratio: float) -> FloatArray:
+    """Weigh rows so that those of class 1 together count ``ratio`` times as much as the others.
+
+    The weights are 1 on average, so that a penalty of the classifier means the same for any ratio.
+    """
+    n, n_first = len(target), int(target.sum())
+    on_first = n * ratio / (1 + ratio) / n_first
+    return np.where(target == 1, on_first, n / (1 + ratio) / (n - n_first))
+
+
+def logits(model: Any, X: Any) -> FloatArray:
+    """Return the logarithm of the odds of class 1."""
+    chances = np.asarray(model.predict_proba(X), float)
+    # Taken from both columns: 1 - p has lost what p near 1 leaves.
+    logs = np.log(np.maximum(chances, np.finfo(float).tiny))
+    odds: FloatArray = logs[:, 1] - logs[:, 0]
+    return odds
+
+
+def margins(model: Any, X: Any) -> FloatArray:
+    """Return scores above zero where class 1 is the likelier: logits, or a decision function."""
+    if hasattr(model, "predict_proba"):
+        return logits(model, X)
+    return np.asarray(model.decision_function(X), float)

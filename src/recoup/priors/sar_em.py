@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,40 +104,28 @@ class SAREM(FeaturePriorEstimator):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not self.max_iter >= 1 or not self.tol > 0:
-            raise InvalidInputError(
-                f"{self._name} needs max_iter >= 1 and tol > 0. Got {brief(self.max_iter)} and "
-                f"{brief(self.tol)}."
-            )
+        check_iteration(self.max_iter, self.tol, self._name)
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
-        chosen = self._propensity_columns(X)
-        posterior_of = _model(self.classifier, X, rng)
-        propensity_of = _model(self.propensity_model, chosen, rng)
+        chosen = propensity_columns(X, self.propensity_features, self._name)
+        found = fit_both(
+            X,
+            chosen,
+            s,
+            classifier=self.classifier,
+            propensity_model=self.propensity_model,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+        )
+        h, e, trace = found.posterior, found.propensity, found.trace
         labeled, n = s == 1, len(s)
-        share = labeled.mean()
-        h = posterior_of.fit(labeled.astype(float), np.where(labeled, 1 - share, share))
-        e = propensity_of.fit(labeled.astype(float), np.where(labeled, 1.0, h))
-        trace, slopes, converged = [_log_likelihood(h, e, labeled)], [], False
-        while not converged and len(trace) <= self.max_iter:
-            q = np.where(labeled, 1.0, h * (1 - e) / (1 - h * e))
-            before = e
-            e = propensity_of.fit(labeled.astype(float), q)
-            h = posterior_of.fit(q, np.ones(n))
-            trace.append(_log_likelihood(h, e, labeled))
-            slopes.append(float(np.abs(e - before)[~labeled].mean()))
-            if len(slopes) >= WINDOW:
-                gain = (trace[-1] - trace[-1 - WINDOW]) / n
-                converged = bool(np.mean(slopes[-WINDOW:]) < self.tol and gain < self.tol)
         self.propensity_, self.posterior_ = e, h
 
         n_labeled, n_unlabeled = int(labeled.sum()), int(n - labeled.sum())
         warnings = []
-        if not converged:
-            warnings.append(
-                f"Not converged after {self.max_iter} iterations: propensities still move by "
-                f"{slopes[-1]:.1e} per iteration. Raise max_iter."
-            )
+        if not found.converged:
+            warnings.append(found.doubt)
         if self.propensity_features is None and X.shape[1] > 1:
             warnings.append(
                 "Classifier and propensity look at the same features, so that the labels alone "
@@ -155,7 +143,7 @@ class SAREM(FeaturePriorEstimator):
         return Finding(
             float(alpha_from_pooled(h.mean(), n_labeled, n_unlabeled)),
             curve=curve,
-            converged=converged,
+            converged=found.converged,
             warnings=tuple(warnings),
             members={
                 "inverse propensity": float(alpha_from_pooled(weighted, n_labeled, n_unlabeled))
@@ -168,17 +156,83 @@ class SAREM(FeaturePriorEstimator):
         self.propensity_, self.posterior_ = of_all_rows
         return draws
 
-    def _propensity_columns(self, X: FloatArray) -> FloatArray:
-        if self.propensity_features is None:
-            return X
-        places = np.asarray(self.propensity_features)
-        usable = places.ndim == 1 and places.dtype.kind in "iu" and len(places) > 0
-        if not usable or (places >= X.shape[1]).any() or (places < -X.shape[1]).any():
-            raise InvalidInputError(
-                f"{self._name} needs propensity_features to be numbers of columns of X, which has "
-                f"{X.shape[1]}. Got {brief(self.propensity_features)}."
-            )
-        return X[:, places]
+
+class FittedBoth(NamedTuple):
+    """Classifier and propensity after the last iteration.
+
+    ``posterior`` and ``propensity`` are h and e of the rows, ``trace`` the log-likelihood after
+    each iteration, ``slope`` how far the propensities of unlabeled rows moved in the last one.
+    """
+
+    posterior_model: _Model
+    propensity_model: _Model
+    posterior: FloatArray
+    propensity: FloatArray
+    trace: list[float]
+    slope: float
+    converged: bool
+
+    @property
+    def doubt(self) -> str:
+        """What to say where the iteration was stopped before its end."""
+        return (
+            f"Not converged after {len(self.trace) - 1} iterations: propensities still move by "
+            f"{self.slope:.1e} per iteration. Raise max_iter."
+        )
+
+
+def fit_both(
+    X: FloatArray,
+    chosen: FloatArray,
+    s: NDArray[np.int_],
+    *,
+    classifier: Any,
+    propensity_model: Any,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+) -> FittedBoth:
+    """Fit h on X and e on the chosen columns in turn, until neither moves any more."""
+    posterior_of = _model(classifier, X, rng)
+    propensity_of = _model(propensity_model, chosen, rng)
+    labeled, n = s == 1, len(s)
+    share = labeled.mean()
+    h = posterior_of.fit(labeled.astype(float), np.where(labeled, 1 - share, share))
+    e = propensity_of.fit(labeled.astype(float), np.where(labeled, 1.0, h))
+    trace, slopes, converged = [_log_likelihood(h, e, labeled)], [], False
+    while not converged and len(trace) <= max_iter:
+        q = np.where(labeled, 1.0, h * (1 - e) / (1 - h * e))
+        before = e
+        e = propensity_of.fit(labeled.astype(float), q)
+        h = posterior_of.fit(q, np.ones(n))
+        trace.append(_log_likelihood(h, e, labeled))
+        slopes.append(float(np.abs(e - before)[~labeled].mean()))
+        if len(slopes) >= WINDOW:
+            gain = (trace[-1] - trace[-1 - WINDOW]) / n
+            converged = bool(np.mean(slopes[-WINDOW:]) < tol and gain < tol)
+    return FittedBoth(posterior_of, propensity_of, h, e, trace, slopes[-1], converged)
+
+
+def propensity_columns(X: FloatArray, features: Sequence[int] | None, caller: str) -> FloatArray:
+    """Return the columns that decide which positives get a label."""
+    if features is None:
+        return X
+    places = np.asarray(features)
+    usable = places.ndim == 1 and places.dtype.kind in "iu" and len(places) > 0
+    if not usable or (places >= X.shape[1]).any() or (places < -X.shape[1]).any():
+        raise InvalidInputError(
+            f"{caller} needs propensity_features to be numbers of columns of X, which has "
+            f"{X.shape[1]}. Got {brief(features)}."
+        )
+    return X[:, places]
+
+
+def check_iteration(max_iter: Any, tol: Any, caller: str) -> None:
+    """Refuse an iteration that would never begin or never end."""
+    if not max_iter >= 1 or not tol > 0:
+        raise InvalidInputError(
+            f"{caller} needs max_iter >= 1 and tol > 0. Got {brief(max_iter)} and {brief(tol)}."
+        )
 
 
 def _log_likelihood(h: FloatArray, e: FloatArray, labeled: NDArray[np.bool_]) -> float:
@@ -187,9 +241,13 @@ def _log_likelihood(h: FloatArray, e: FloatArray, labeled: NDArray[np.bool_]) ->
 
 
 class _Model(Protocol):
-    """Fits soft targets with weights; returns the probabilities of its rows."""
+    """Fits soft targets with weights; returns the probabilities of its rows, or of others."""
 
     def fit(self, target: FloatArray, weight: FloatArray) -> FloatArray: ...
+
+    def probabilities(self, X: FloatArray) -> FloatArray: ...
+
+    def forget_rows(self) -> None: ...
 
 
 def _model(classifier: Any, X: FloatArray, rng: np.random.Generator) -> _Model:
@@ -206,16 +264,18 @@ class _Logistic:
 
     def __init__(self, X: FloatArray) -> None:
         spread = X.std(axis=0)
-        scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        self.design = np.column_stack([np.ones(len(X)), scaled])
+        self.center, self.scale = X.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        self.design = self._designed(X)
         self.penalty = np.append(1e-8, np.ones(X.shape[1]))
         self.coefficients = np.zeros(self.design.shape[1])
 
     def fit(self, target: FloatArray, weight: FloatArray) -> FloatArray:
         """Maximise the penalised likelihood by Newton steps, halved where they overshoot."""
+        from scipy.special import expit
+
         loss = self._loss(self.coefficients, target, weight)
         for _ in range(25):
-            p = self._probabilities(self.coefficients)
+            p = expit(self.design @ self.coefficients)
             slope = self.design.T @ (weight * (target - p)) - self.penalty * self.coefficients
             bend = (self.design * (weight * p * (1 - p))[:, None]).T @ self.design
             step = np.linalg.solve(bend + np.diag(self.penalty), slope)
@@ -230,13 +290,23 @@ class _Logistic:
             self.coefficients, gain, loss = trial, loss - found, found
             if gain < 1e-9 * (1 + abs(loss)):
                 break
-        return np.clip(self._probabilities(self.coefficients), EDGE, 1 - EDGE)
+        return self._clipped(self.design)
 
-    def _probabilities(self, coefficients: FloatArray) -> FloatArray:
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Return those of any rows, by the last coefficients."""
+        return self._clipped(self._designed(X))
+
+    def forget_rows(self) -> None:
+        """Let go of the rows; what was fitted stays."""
+        del self.design
+
+    def _designed(self, X: FloatArray) -> FloatArray:
+        return np.column_stack([np.ones(len(X)), (X - self.center) / self.scale])
+
+    def _clipped(self, design: FloatArray) -> FloatArray:
         from scipy.special import expit
 
-        p: FloatArray = expit(self.design @ coefficients)
-        return p
+        return np.clip(expit(design @ self.coefficients), EDGE, 1 - EDGE)
 
     def _loss(self, coefficients: FloatArray, target: FloatArray, weight: FloatArray) -> float:
         margin = self.design @ coefficients
@@ -261,7 +331,15 @@ class _Wrapped:
         classes = np.repeat([1, 0], len(self.X))
         weights = np.concatenate([weight * target, weight * (1 - target)])
         some = weights > 0
-        model.fit(rows[some], classes[some], sample_weight=weights[some])
-        p: FloatArray = np.asarray(model.predict_proba(self.X)[:, 1], float)
+        self.fitted = model.fit(rows[some], classes[some], sample_weight=weights[some])
+        return self.probabilities(self.X)
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Return those of any rows, by the last clone."""
+        p: FloatArray = np.asarray(self.fitted.predict_proba(X)[:, 1], float)
         clipped: FloatArray = np.clip(p, EDGE, 1 - EDGE)
         return clipped
+
+    def forget_rows(self) -> None:
+        """Let go of the rows; what was fitted stays."""
+        del self.X

@@ -1,0 +1,277 @@
+"""How well do the learners do on real data, chosen honestly and with true labels?
+
+    python benchmarks/study_learners.py pack                      once, from RECOUP_DATA
+    python benchmarks/study_learners.py run --jobs 2              goes on where it stopped
+    python benchmarks/study_learners.py write docs/learners-study.md
+
+A tenth of the training positives carry a label, chosen at random; the share of hidden positives is
+given as it is. In the case-control design labeled and unlabeled rows are disjoint samples. Test
+rows are the official ones, or a fifth of all rows, stratified, by the seed. *Honest*: a fifth of
+the labeled and of the unlabeled rows is held out to choose the weights by, without classes.
+*Oracle*: a hundredth of the training rows, with their classes, as PU-Bench does. Learners around a
+scikit-learn classifier choose nothing, and take its logistic regression.
+
+``pack`` writes arrays that ``run`` needs nothing but numpy, scikit-learn and torch for, so that it
+runs on a bare machine with a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SEEDS = (2, 25, 42, 52, 99)
+SCHEMES = ("case-control", "single-sample")
+DATASETS = ("spambase", "mushroom", "connect4", "mnist", "newsgroups20_minilm")
+NETWORKS = ("upu", "nnpu", "pusb", "vpu", "mpe-pu", "dist-pu", "pulda", "lbe")
+CLASSICAL = ("naive", "weighted", "elkan-noto", "bagging-pu", "two-step")
+LABEL_FREQUENCY = 0.1
+STORE = Path(os.environ.get("RECOUP_STUDY", "build/priors")).parent / "learners"
+# Accuracy in PU-Bench's Table 1, in percent: case-control, a tenth of the positives labeled.
+PUBLISHED = {
+    "spambase": {
+        "nnpu": 81.66, "pusb": 81.56, "vpu": 79.25, "mpe-pu": 81.11, "lbe": 68.53, "puet": 84.43,
+        "dist-pu": 85.71, "pulda": 84.80, "pn": 91.03,
+    },
+    "connect4": {
+        "nnpu": 74.71, "pusb": 85.07, "vpu": 85.62, "mpe-pu": 74.60, "lbe": 83.94,
+        "dist-pu": 73.85, "pulda": 78.18, "pn": 92.38,
+    },
+    "mnist": {
+        "nnpu": 94.85, "pusb": 95.19, "vpu": 96.46, "mpe-pu": 95.90, "lbe": 97.23,
+        "dist-pu": 95.70, "pulda": 96.69, "pn": 96.54,
+    },
+    "newsgroups20_minilm": {
+        "nnpu": 88.81, "pusb": 87.49, "vpu": 87.76, "mpe-pu": 86.68, "lbe": 85.74,
+        "dist-pu": 88.65, "pulda": 86.67, "pn": 92.32,
+    },
+}  # fmt: skip
+
+
+def pack() -> None:
+    """Write each dataset as arrays: features, classes, and which rows are for testing."""
+    from recoup.data import load, preprocess
+
+    STORE.mkdir(parents=True, exist_ok=True)
+    for name in DATASETS:
+        dataset = load(name)
+        X = dataset.X
+        if not (isinstance(X, np.ndarray) and X.dtype.kind in "fiu"):
+            (ready,) = preprocess(dataset)
+            X = ready.X
+        test = np.zeros(len(X), bool) if dataset.split is None else dataset.split == "test"
+        X = np.asarray(X)
+        if name == "mnist":
+            X = X.reshape(len(X), 1, 28, 28)
+            X = np.round(X * 255 if X.max() <= 1 else X).astype(np.uint8)
+        elif set(np.unique(X[:100])) <= {0.0, 1.0}:
+            X = X.astype(np.uint8)
+        else:
+            X = X.astype(np.float16 if len(X) > 10_000 else np.float32)
+        np.savez_compressed(STORE / f"{name}.npz", X=X, y=dataset.y_true.astype(np.int8), test=test)
+        print(name, X.shape, X.dtype, f"{dataset.y_true.mean():.3f}", int(test.sum()))
+
+
+def jobs_of(asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """List what is to be run, one entry per fit."""
+    found = []
+    for seed, dataset, key in itertools.product(asked.seeds, asked.datasets, asked.learners):
+        slow = dataset in ("mnist", "connect4", "newsgroups20_minilm")
+        if slow and key in CLASSICAL and key != "naive":
+            continue
+        for protocol, scheme in itertools.product(asked.protocols, SCHEMES):
+            if protocol == "honest" or key in NETWORKS:
+                job = {"dataset": dataset, "learner": key, "protocol": protocol}
+                found.append(job | {"scheme": scheme, "seed": seed})
+    return found
+
+
+def rows_of(dataset: str, scheme: str, seed: int) -> dict[str, Any]:
+    """Return training rows with PU labels, rows to choose by with classes, and test rows."""
+    from sklearn.model_selection import train_test_split
+
+    from recoup.simulation import simulate
+
+    with np.load(STORE / f"{dataset}.npz") as kept:
+        X, y, test = kept["X"], kept["y"].astype(int), kept["test"]
+    X = (X / np.float32(127.5) - 1) if dataset == "mnist" else X.astype(np.float32)
+    if test.any():
+        rest, held = np.flatnonzero(~test), np.flatnonzero(test)
+    else:
+        everything = np.arange(len(y))
+        rest, held = train_test_split(everything, test_size=0.2, stratify=y, random_state=seed)
+    train, choose = train_test_split(rest, test_size=0.01, stratify=y[rest], random_state=seed)
+    numbers = np.arange(len(train))[:, None]
+    made = simulate(
+        numbers, y[train], scheme=scheme, label_frequency=LABEL_FREQUENCY, random_state=seed
+    )
+    places = train[np.asarray(made.X).ravel().astype(int)]
+    return {
+        "X": X[places],
+        "s": made.s,
+        "y": made.y_true,
+        "alpha": made.truth.alpha,
+        "oracle": (X[choose], y[choose]),
+        "X_test": X[held],
+        "y_test": y[held],
+    }
+
+
+def run_one(job: dict[str, Any]) -> dict[str, Any]:
+    """Fit one learner and measure it on rows it has not seen."""
+    from sklearn.metrics import f1_score, roc_auc_score
+
+    from recoup import learners
+
+    rows = rows_of(job["dataset"], job["scheme"], job["seed"])
+    learner = learners.make(job["learner"], random_state=job["seed"])
+    settings: dict[str, Any] = {"scheme": job["scheme"], "progress": False}
+    if learner.tags.needs_alpha or job["learner"] in ("lbe", "weighted", "mpe-pu"):
+        settings["alpha"] = rows["alpha"]
+    known = learner.get_params()
+    learner.set_params(**{name: value for name, value in settings.items() if name in known})
+    more: dict[str, Any] = {}
+    if learner.tags.requires_true_labels:
+        more["y_true"] = rows["y"]
+    elif job["protocol"] == "oracle":
+        more["oracle"] = rows["oracle"]
+    flat = learner.tags.backend != "torch"
+    X, X_test = (
+        part.reshape(len(part), -1) if flat else part for part in (rows["X"], rows["X_test"])
+    )
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X, rows["s"], **more)
+    seconds = time.perf_counter() - started
+    scores = learner.decision_function(X_test)
+    predicted = (scores > 0).astype(int)
+    return job | {
+        "accuracy": float(np.mean(predicted == rows["y_test"])),
+        "f1": float(f1_score(rows["y_test"], predicted)),
+        "auc": float(roc_auc_score(rows["y_test"], scores)),
+        "flagged": float(predicted.mean()),
+        "share": float(rows["y_test"].mean()),
+        "seconds": seconds,
+        "epochs": len(getattr(learner, "history_", [])),
+        "best_epoch": getattr(learner, "best_epoch_", 0),
+    }
+
+
+def name_of(job: dict[str, Any]) -> str:
+    return "|".join(str(job[part]) for part in ("dataset", "learner", "protocol", "scheme", "seed"))
+
+
+def done(store: Path) -> dict[str, dict[str, Any]]:
+    path = store / "results.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = [json.loads(line) for line in lines if line.endswith("}")]
+    return {name_of(one): one for one in found}
+
+
+def attempt(job: dict[str, Any], until: float) -> dict[str, Any] | None:
+    """Run a job, unless time is up; a failure is a result too."""
+    if time.time() > until:
+        return None
+    try:
+        return run_one(job)
+    except Exception as error:
+        return job | {"error": f"{type(error).__name__}: {error}"[:300]}
+
+
+def run(store: Path, asked: argparse.Namespace) -> None:
+    """Run what is missing, and write each result down at once."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    store.mkdir(parents=True, exist_ok=True)
+    finished = {name for name, one in done(store).items() if "error" not in one}
+    left = [job for job in jobs_of(asked) if name_of(job) not in finished]
+    until = time.time() + asked.limit
+    print(f"{len(left)} of {len(jobs_of(asked))} fits to do", flush=True)
+    with (
+        ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool,
+        (store / "results.jsonl").open("a") as out,
+    ):
+        waiting = [pool.submit(attempt, job, until) for job in left]
+        for future in as_completed(waiting):
+            result = future.result()
+            if result is None:
+                continue
+            out.write(json.dumps(result) + "\n")
+            out.flush()
+            about = result.get("error") or f"{result['accuracy']:.3f} in {result['seconds']:.0f} s"
+            print(name_of(result), about, flush=True)
+
+
+def cell(rows: list[dict[str, Any]]) -> str:
+    """Write accuracy in percent: mean, standard deviation, lowest, and the number of seeds."""
+    if not rows:
+        return "-"
+    values = 100 * np.array([row["accuracy"] for row in rows])
+    spread = f" ± {values.std(ddof=1):.1f}, lowest {values.min():.1f}" if len(values) > 1 else ""
+    return f"{values.mean():.1f}{spread} ({len(values)})"
+
+
+def write(found: list[dict[str, Any]], page: Path | None) -> None:
+    """Write a table of accuracies per dataset, our two protocols beside the published figures."""
+    results = [row for row in found if "error" not in row]
+    parts = ["# Learners on real data, measured", __doc__.split("\n\n")[2].strip()]
+    parts.append("Accuracy in percent: mean ± standard deviation, lowest (number of seeds).")
+    for dataset, scheme in itertools.product(DATASETS, SCHEMES):
+        here = [row for row in results if (row["dataset"], row["scheme"]) == (dataset, scheme)]
+        if not here:
+            continue
+        lines = ["| Learner | Honest | Oracle | PU-Bench, Table 1 |", "| --- | --- | --- | --- |"]
+        for key in dict.fromkeys((*NETWORKS, "puet", *CLASSICAL, "pn")):
+            mine = [row for row in here if row["learner"] == key]
+            if mine:
+                honest, oracle = (
+                    cell([row for row in mine if row["protocol"] == protocol])
+                    for protocol in ("honest", "oracle")
+                )
+                said = PUBLISHED.get(dataset, {}).get(key) if scheme == "case-control" else None
+                lines.append(f"| {key} | {honest} | {oracle} | {'-' if said is None else said} |")
+        parts += [f"## {dataset}, {scheme}", "\n".join(lines)]
+    failed = [f"- {name_of(row)}: {row['error']}" for row in found if "error" in row]
+    if failed:
+        parts += ["## Failed", "\n".join(failed)]
+    text = "\n\n".join(parts) + "\n"
+    if page is None:
+        print(text)
+    else:
+        page.write_text(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("pack", "run", "write"))
+    parser.add_argument("page", nargs="?", type=Path)
+    parser.add_argument("--store", type=Path, default=STORE, help="where results are kept")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--limit", type=float, default=float("inf"), help="seconds to start fits for"
+    )
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
+    parser.add_argument("--learners", nargs="+", default=(*NETWORKS, "puet", *CLASSICAL, "pn"))
+    parser.add_argument("--protocols", nargs="+", default=("honest", "oracle"))
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    asked = parser.parse_args()
+    if asked.what == "pack":
+        pack()
+    elif asked.what == "run":
+        run(asked.store, asked)
+    else:
+        write(list(done(asked.store).values()), asked.page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""ElkanNoto: how many of the positives are labeled, and with it who is positive."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils import _safe_indexing
+
+from recoup._checks import FloatArray, Scheme, brief
+from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.learners._base import LearnerTags
+from recoup.learners._population import Population, prior_shift
+from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits
+from recoup.priors.conversions import alpha_from_label_frequency, pooled_prior
+from recoup.priors.elkan_noto import _label_frequencies
+from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.table import ScoreTable
+
+Mode = Literal["rescale", "duplicate"]
+Rule = Literal["e1", "e2", "e3"]
+
+
+def label_frequencies(s: NDArray[np.int_], chances: FloatArray) -> dict[str, float]:
+    """Return the share of the positives that is labeled by the rules e1, e2 and e3."""
+    table = ScoreTable.from_arrays(s, chances)
+    return _label_frequencies(table.centers, table, 100.0)
+
+
+def hidden_weights(odds: FloatArray, frequency: float) -> FloatArray:
+    """P(y=1 | x, s=0), from logits of P(s=1 | x) and the share of positives that is labeled."""
+    factor = float(np.log1p(-frequency) - np.log(frequency)) if frequency < 1 else -np.inf
+    weights: FloatArray = np.exp(np.minimum(odds + factor, 0.0))
+    return weights
+
+
+class ElkanNoto(ClassifierLearner):
+    r"""Divide the chance to be labeled by the share of positives that is.
+
+    If labels are a random sample of the positives, :math:`P(s=1 \mid x) = c \, P(y=1 \mid x)`,
+    and c is what a classifier :math:`g(x) = P(s=1 \mid x)` says of held-out labeled rows. Either
+    :math:`g / c` is the answer, or a second classifier learns from unlabeled rows that count as
+    both classes: as positive with the weight
+
+    .. math:: w(x) = P(y=1 \mid x, s=0) = \frac{1 - c}{c} \, \frac{g(x)}{1 - g(x)}
+
+    and as negative with :math:`1 - w(x)`.
+
+    Parameters
+    ----------
+    mode : {"rescale", "duplicate"}, default="rescale"
+        Divide by c, or fit the second classifier.
+    rule : {"e1", "e2", "e3"}, default="e1"
+        How c is read off the held-out rows: the mean of g over labeled rows; their part of the
+        sum over all rows; the maximum. e1 and e2 are too low where the classes overlap, e3 is
+        too high where g is noisy.
+    classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
+        Any with ``predict_proba`` that is calibrated, so without class weights; for
+        ``"duplicate"`` one that takes ``sample_weight``.
+    hold_out : float, default=0.2
+        Share of the rows to read c off, rounded to one over a whole number. g is fitted on the
+        others.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds the classifier if it has no seed, and chooses the rows to hold out.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        The last one that was fitted.
+    label_frequency_ : float
+        c, not below the share of labeled rows among all.
+    label_frequencies_ : dict of str to float
+        c by all three rules.
+    alpha_ : float
+        Share of positives among the unlabeled rows that follows from c.
+
+    Warns
+    -----
+    RecoupWarning
+        If c is so low that there would be more positives than rows.
+
+    References
+    ----------
+    Elkan and Noto, "Learning classifiers from only positive and unlabeled data", KDD 2008,
+    Section 2 (c) and Section 3 (weights).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.4
+    >>> X = rng.normal(size=(2000, 2)) + np.outer(y, [3.0, 3.0])
+    >>> s = (y & (rng.random(2000) < 0.3)).astype(int)
+    >>> model = ElkanNoto(random_state=0).fit(X, s)
+    >>> round(model.label_frequency_, 1), round(float(np.mean(model.predict(X) == y)), 2)
+    (0.3, 0.94)
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="elkan-noto",
+        family="classical",
+        cost="one or two fits",
+        source="Elkan and Noto 2008",
+        estimates_alpha=True,
+    )
+
+    def __init__(
+        self,
+        mode: Mode = "rescale",
+        *,
+        rule: Rule = "e1",
+        classifier: Any = "logistic",
+        hold_out: float = 0.2,
+        scheme: Scheme = "single-sample",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.mode = mode
+        self.rule = rule
+        self.classifier = classifier
+        self.hold_out = hold_out
+        self.scheme = scheme
+        self.random_state = random_state
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        for name, kind in (("mode", Mode), ("rule", Rule)):
+            if getattr(self, name) not in get_args(kind):
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be one of {', '.join(get_args(kind))}. "
+                    f"Got {brief(getattr(self, name))!r}."
+                )
+        if not isinstance(self.hold_out, Real) or not 0 < float(self.hold_out) <= 0.5:
+            raise InvalidInputError(
+                f"{caller} needs hold_out above 0 and up to 0.5: the label frequency is read off "
+                f"rows that the classifier has not seen. Got {brief(self.hold_out)}."
+            )
+
+    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        caller = "ElkanNoto.fit"
+        classifier = self._chosen(X, s, rng)
+        folds = PUStratifiedKFold(round(1 / float(self.hold_out)), random_state=rng)
+        train, test = next(folds.split(X, s))
+        self.classifier_ = fitted_clone(classifier, X, s[train], rng, rows=train)
+        held_out = expit(logits(self.classifier_, _safe_indexing(X, test)))
+        self.label_frequencies_ = label_frequencies(s[test], held_out)
+        self._settle(s)
+        if self.mode == "rescale":
+            return
+
+        labeled, unlabeled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        odds = logits(self.classifier_, _safe_indexing(X, unlabeled))
+        hidden = hidden_weights(odds, self.label_frequency_)
+        rows = np.concatenate([labeled, unlabeled, unlabeled])
+        target = np.repeat([1, 1, 0], [len(labeled), len(unlabeled), len(unlabeled)])
+        weights = np.concatenate([np.ones(len(labeled)), hidden, 1 - hidden])
+        some = weights > 0
+        self.classifier_ = fitted_clone(
+            classifier,
+            X,
+            target[some],
+            rng,
+            rows=rows[some],
+            weights=weights[some],
+            caller=caller,
+        )
+
+    def _settle(self, s: NDArray[np.int_]) -> None:
+        """Take c by the chosen rule, and what follows from it for the population."""
+        n_labeled, n = int(s.sum()), len(s)
+        found, least = self.label_frequencies_[self.rule], n_labeled / n
+        if found < least:
+            warnings.warn(
+                f"ElkanNoto reads a label frequency of {found:.3g} off held-out rows, so that "
+                f"{least / found:.3g} of all rows would be positive; it is raised to {least:.3g}. "
+                f"The classifier is not calibrated, or the classes overlap too much for "
+                f"rule={self.rule!r}.",
+                RecoupWarning,
+                stacklevel=5,
+            )
+        self.label_frequency_ = max(found, least)
+        alpha = alpha_from_label_frequency(self.label_frequency_, n_labeled, n - n_labeled)
+        self.alpha_ = float(np.clip(alpha, 0.0, 1.0))
+        self.population_ = Population(self.alpha_, n_labeled, n - n_labeled, self.scheme)
+
+    def _decide(self, X: Any) -> FloatArray:
+        odds = logits(self.classifier_, X)
+        if self.mode == "rescale":
+            return odds - self.population_.border
+        return odds + self._shift
+
+    def _chances(self, X: Any) -> FloatArray:
+        odds = logits(self.classifier_, X)
+        if self.mode == "rescale":
+            return self.population_.posterior(odds)
+        chances: FloatArray = expit(odds + self._shift)
+        return chances
+
+    @property
+    def _shift(self) -> float:
+        """Where the population is not all rows, from the logits of all rows to its own."""
+        alpha, n_labeled, n_unlabeled, _ = self.population_
+        return prior_shift(float(pooled_prior(alpha, n_labeled, n_unlabeled)), self.population_.pi)

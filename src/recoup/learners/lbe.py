@@ -1,0 +1,309 @@
+"""LBE: a classifier and a network for who gets a label, fitted in turns."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.learners._base import LearnerTags
+from recoup.learners._nets import scores_of
+from recoup.learners._steps import Batch, Stage, TrainingRows
+from recoup.learners._torch import Select, TorchPULearner
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# Labels that a step shall see at least, on average.
+FEWEST_LABELS = 5
+# A mean propensity above this means that it has taken over what the classifier should explain.
+DEGENERATE = 0.9
+# Steps of pretraining between two looks at held-out rows.
+LOOK_EVERY = 10
+
+
+def posterior(h: Tensor, eta: Tensor, labeled: Tensor) -> Tensor:
+    r"""Return the chance that rows are positive, :math:`h(1-\eta)/(h(1-\eta)+1-h)` if unlabeled.
+
+    Parameters
+    ----------
+    h, eta : Tensor
+        Logits of being positive, and of getting a label if so.
+    labeled : Tensor of bool
+        Rows with a label, which are positive.
+    """
+    import torch
+    from torch.nn.functional import logsigmoid
+
+    return torch.where(labeled, 1.0, (h + logsigmoid(-eta)).sigmoid())
+
+
+def class_losses(h: Tensor, weights: Tensor) -> Tensor:
+    """Cross-entropy of each row against its chance to be positive."""
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    return binary_cross_entropy_with_logits(h, weights, reduction="none")
+
+
+def propensity_losses(eta: Tensor, labeled: Tensor, weights: Tensor) -> Tensor:
+    """Cross-entropy of each row's label, as far as the row is positive."""
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    labels = labeled.to(eta.dtype)
+    return weights * binary_cross_entropy_with_logits(eta, labels, reduction="none")
+
+
+def balanced_loss(scores: Tensor, labeled: Tensor, share: float) -> Tensor:
+    """Cross-entropy of labels, with equal weight for labeled and unlabeled rows together."""
+    import torch
+    from torch.nn.functional import softplus
+
+    return torch.where(labeled, (1 - share) * softplus(-scores), share * softplus(scores)).mean()
+
+
+def observed_log_likelihood(h: Tensor, eta: Tensor, labeled: Tensor) -> Tensor:
+    """Logarithm of the chance of each row's label, or of its having none."""
+    import torch
+    from torch.nn.functional import logsigmoid
+
+    chance = logsigmoid(h) + logsigmoid(eta)
+    # The chance of no label must not become zero.
+    return torch.where(labeled, chance, (-chance.clamp(max=-1e-7).expm1()).log())
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LBE(TorchPULearner):
+    r"""Learn who is positive and who gets a label, each from the other.
+
+    A classifier :math:`h(x) = P(y=1 \mid x)` and a propensity :math:`\eta(x) = P(s=1 \mid y=1, x)`
+    explain the labels together, :math:`P(s=1 \mid x) = h(x) \eta(x)`. Each round begins with the
+    chance w that a row is positive, which is 1 for labeled rows and
+
+    .. math:: w = \frac{h (1 - \eta)}{h (1 - \eta) + 1 - h}
+
+    for the others. Then h is fitted to w, and :math:`\eta` to the labels, weighted by w. A step
+    takes a random tenth of all rows, and h only the 80 % of them that it gets least wrong; without
+    that rule the split of the product between the two drifts away.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows. Only the threshold in case-control data needs
+        it: h is learned from all rows together, of which the labeled ones add positives. With
+        None the threshold is that for all rows.
+    epochs : int, default=20
+        Rounds.
+    steps_per_round : int, default=20
+        Steps of both networks between two looks at all rows.
+    pretraining_steps : int, default=1000
+        Steps at the beginning, at most, in which both networks learn the labels; they end where
+        held-out labels are told best. The authors take 100 without looking, which is too few for
+        a small network and enough for a large one to learn the labels by heart.
+    subset : float, default=0.1
+        Share of the rows in a step; more where it would hold fewer than five labeled rows.
+    kept : float, default=0.8
+        Share of those that the classifier is trained on.
+    batch_size : int, default=4096
+        Most rows in a step.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=5e-4``;
+    ``labeled_batch`` has no effect. By default the weights are kept that explain the labels of
+    held-out rows best.
+
+    Attributes
+    ----------
+    propensity_network_ : Module
+        The network for :math:`\eta`.
+    implied_alpha_ : float
+        Mean of w over the unlabeled rows. Only the product :math:`h \eta` can be learned from
+        labels, so take it for a hint.
+
+    References
+    ----------
+    Gong, Wang, Liu, Han, You, Yang and Tao, "Instance-dependent positive and unlabeled learning
+    with labeling bias estimation", IEEE Transactions on Pattern Analysis and Machine Intelligence
+    44(8), 2022.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="lbe",
+        family="risk",
+        cost="n per round, and a tenth of it per step, for two networks",
+        source="Gong et al. 2022",
+        selection="SAR",
+        backend="torch",
+    )
+    natural_select: ClassVar[Select] = "loss"
+
+    alpha: Any = None
+    epochs: int = 20
+    batch_size: int = 4096
+    learning_rate: float = 5e-4
+    steps_per_round: int = 20
+    pretraining_steps: int = 1000
+    subset: float = 0.1
+    kept: float = 0.8
+
+    propensity_network_: Any = field(init=False, repr=False)
+
+    def propensity(self, X: Any) -> FloatArray:
+        """Return the chance of each row to get a label if it is positive.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, ...)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        from scipy.special import expit
+
+        check_is_fitted(self)
+        outputs = self._outputs(self._checked_rows(X, reset=False), self.propensity_network_)
+        chances: FloatArray = expit(outputs)
+        return chances
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        for name, least in (("steps_per_round", 1), ("pretraining_steps", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least {least}. "
+                    f"Got {brief(value)}."
+                )
+        for name in ("subset", "kept"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
+                raise InvalidInputError(
+                    f"{caller} needs {name}, a share of rows, above 0 and at most 1. "
+                    f"Got {brief(value)}."
+                )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"network_": self.network_, "propensity_network_": self.propensity_network_}
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+
+        if not (self.warm_start and hasattr(self, "propensity_network_")):
+            self.propensity_network_ = self._new_network("LBE.fit")
+        self.propensity_network_.to(rows.X.device)
+        self._memory["labeled"] = rows.has_label
+        self._memory["posterior"] = torch.ones(len(rows.X), device=rows.X.device)
+
+    def _stages(self) -> list[Stage]:
+        n, n_labeled = len(self._rows.everything), len(self._rows.labeled)
+        share = max(self.subset, min(1.0, FEWEST_LABELS / n_labeled))
+
+        def stage(loss: Any, epochs: int, rows: int, steps: int, **options: Any) -> Stage:
+            most = min(max(rows, 1), self.batch_size)
+            return Stage(
+                loss,
+                epochs,
+                self.learning_rate,
+                self.weight_decay,
+                pooled=True,
+                batch_size=most,
+                steps=steps,
+                **options,
+            )
+
+        rounds = stage(
+            self._step, self.epochs, round(share * n), self.steps_per_round, before_epoch=self._look
+        )
+        if self.pretraining_steps == 0:
+            return [rounds]
+
+        def learn_labels(batch: Batch) -> Tensor:
+            labeled = self._memory["labeled"][batch.population_rows]
+            h, eta = self._both(batch.population)
+            balance = n_labeled / n
+            return balanced_loss(h, labeled, balance) + balanced_loss(eta, labeled, balance)
+
+        looks, judge = 1, None
+        if len(self._rows.held_labeled):
+            # Labels learned by heart leave no hidden positive for the rounds to find.
+            looks, judge = -(-self.pretraining_steps // LOOK_EVERY), self._knows_labels
+        steps = -(-self.pretraining_steps // looks)
+        first = stage(learn_labels, looks, n, steps, selectable=False, judge=judge)
+        return [first, rounds]
+
+    def _knows_labels(self) -> float:
+        """Say how well both networks tell the labels of held-out rows."""
+        places = self._held()
+        labeled = self._rows.has_label[places]
+        share = float(labeled.float().mean())
+        h = self._scores(self._rows.X, places)
+        eta = self._scores(self._rows.X, places, self.propensity_network_)
+        return -float(balanced_loss(h, labeled, share) + balanced_loss(eta, labeled, share))
+
+    def _held(self) -> Tensor:
+        import torch
+
+        held: Any = torch.cat([self._rows.held_labeled, self._rows.held_population])
+        places: Tensor = held.unique()
+        return places
+
+    def _both(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        return scores_of(self.network_, X), scores_of(self.propensity_network_, X)
+
+    def _look(self, epoch: int) -> None:
+        """Say of every row how likely it is positive."""
+        self._memory["posterior"].copy_(self._posterior(self._rows))
+
+    def _posterior(self, rows: TrainingRows) -> Tensor:
+        h = self._scores(rows.X)
+        return posterior(h, self._scores(rows.X, network=self.propensity_network_), rows.has_label)
+
+    def _step(self, batch: Batch) -> Tensor:
+        """Return both losses in one: no weight is in both, so each gets its own gradient."""
+        import torch
+
+        weights = self._memory["posterior"][batch.population_rows]
+        labeled = self._memory["labeled"][batch.population_rows]
+        n_kept = max(math.floor(self.kept * len(weights)), 1)
+        batch.network.eval()
+        with torch.no_grad():
+            losses = class_losses(scores_of(batch.network, batch.population), weights)
+        batch.network.train()
+        easy = torch.topk(losses, n_kept, largest=False).indices
+        of_classes = class_losses(scores_of(batch.network, batch.population[easy]), weights[easy])
+        eta = scores_of(self.propensity_network_, batch.population)
+        return of_classes.mean() + propensity_losses(eta, labeled, weights).mean()
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        rows, places = self._rows, self._held()
+        h = self._scores(rows.X, places)
+        eta = self._scores(rows.X, places, self.propensity_network_)
+        return -observed_log_likelihood(h, eta, rows.has_label[places]).mean()
+
+    def _find_offset(self, scores: Tensor) -> float:
+        """Undo that labeled rows of case-control data add positives to those of the population."""
+        if self.scheme == "single-sample" or self.alpha_ is None:
+            return 0.0
+        n_labeled, n_unlabeled = len(self._rows.labeled), len(self._rows.population)
+        # Half a positive at least, for the logarithm.
+        return math.log1p(n_labeled / max(self.alpha_ * n_unlabeled, 0.5))
+
+    def _conclude(self, rows: TrainingRows) -> None:
+        places = rows.everything
+        unlabeled = places[~rows.has_label[places]]
+        self.implied_alpha_ = float(self._posterior(rows)[unlabeled].mean())
+        positives = self._scores(rows.X, places).sigmoid().mean()
+        propensity = self._scores(rows.X, places, self.propensity_network_).sigmoid().mean()
+        if propensity > DEGENERATE or positives < len(rows.labeled) / len(places):
+            warnings.warn(
+                f"LBE.fit took the labels for all there is: mean propensity {propensity:.2f}, mean "
+                f"probability of a positive {positives:.2f}. Hidden positives will be missed; take "
+                f"fewer epochs, a smaller network, or another learner.",
+                RecoupWarning,
+                stacklevel=2,
+            )

@@ -1,0 +1,123 @@
+"""Naive: unlabeled rows as negatives, and the threshold that makes up for it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from recoup._checks import FloatArray, Scheme
+from recoup.learners._base import LearnerTags
+from recoup.learners._population import Population
+from recoup.learners._wrapping import (
+    ClassifierLearner,
+    check_classifier,
+    fitted_clone,
+    logits,
+    margins,
+)
+
+
+class Naive(ClassifierLearner):
+    r"""Tell labeled from unlabeled rows, as if the unlabeled ones were negative.
+
+    The scores rank rows well, but :math:`g(x) = P(s=1 \mid x)` stays below 1/2 for most
+    positives where few of them are labeled, so that hardly any row is called positive. Given
+    alpha, g is turned into the chance to be positive ("PvU, rescaled"):
+
+    .. math::
+
+       P(y=1 \mid x) = \frac{g}{c}, \quad c = \frac{n_l}{n_l + \alpha n_u}
+       \qquad \text{or} \qquad
+       P(y=1 \mid x) = \alpha \, \frac{n_u}{n_l} \, \frac{g}{1 - g}
+
+    in a single sample and in a case-control design.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows; a word has it estimated, by that method.
+        None leaves g as it is, with the threshold 1/2.
+    classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
+        What tells labeled from unlabeled rows. ``"auto"`` takes boosting where it does so clearly
+        better than logistic regression. With alpha it must give probabilities of the rows as they
+        are, so without class weights.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds the classifier if it has no seed, and the estimate of alpha.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted on 1 for labeled and 0 for unlabeled rows.
+    population_ : Population or None
+        What turns its probabilities into those of being positive.
+    alpha_ : float or None
+        The share that was given or estimated.
+    prior_ : PriorEstimate or None
+        The estimate behind it, if there is one.
+
+    References
+    ----------
+    Elkan and Noto, "Learning classifiers from only positive and unlabeled data", KDD 2008, Lemma 1.
+    Garg et al., "Mixture proportion estimation and PU learning: a modern approach", NeurIPS 2021,
+    have the rescaled one among their baselines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.4
+    >>> X = rng.normal(size=(2000, 2)) + np.outer(y, [2.0, 2.0])
+    >>> s = (y & (rng.random(2000) < 0.2)).astype(int)
+    >>> models = [Naive(alpha).fit(X, s) for alpha in (None, 0.35)]
+    >>> [round(float(np.mean(model.predict(X) == y)), 1) for model in models]
+    [0.6, 0.9]
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="naive",
+        family="classical",
+        cost="one fit",
+        source="Elkan and Noto 2008 (with alpha)",
+    )
+    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+
+    def __init__(
+        self,
+        alpha: Any = None,
+        *,
+        classifier: Any = "logistic",
+        scheme: Scheme = "single-sample",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.classifier = classifier
+        self.scheme = scheme
+        self.random_state = random_state
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.alpha is not None:
+            check_classifier(self.classifier, ("predict_proba",), f"{caller} with alpha")
+
+    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        self.classifier_ = fitted_clone(self._chosen(X, s, rng), X, s, rng)
+        self.population_ = None
+        if self.alpha_ is not None:
+            n_labeled = int(s.sum())
+            self.population_ = Population(self.alpha_, n_labeled, len(s) - n_labeled, self.scheme)
+
+    def _decide(self, X: Any) -> FloatArray:
+        border = 0.0 if self.population_ is None else self.population_.border
+        return margins(self.classifier_, X) - border
+
+    def _chances(self, X: Any) -> FloatArray:
+        odds = logits(self.classifier_, X)
+        if self.population_ is not None:
+            return self.population_.posterior(odds)
+        chances: FloatArray = expit(odds)
+        return chances

@@ -1,0 +1,154 @@
+"""Oracle: what could be learned if every class were known."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.utils import _safe_indexing
+
+from recoup._checks import FloatArray, Scheme, as_numbers, brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._population import prior_shift
+from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits, margins
+
+
+class Oracle(ClassifierLearner):
+    """A supervised classifier of the true classes: the ceiling to read PU learners against.
+
+    It takes the true classes by name, ``fit(X, s, y_true=...)``, which only a simulation has, and
+    has no place in a ranking of learners that do without. Only rows of the population teach it:
+    all rows of a single sample, the unlabeled ones of a case-control design. There, labeled rows
+    are a second sample of positives and would raise their share.
+
+    Parameters
+    ----------
+    classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
+        Any with ``predict_proba`` or ``decision_function``. ``"auto"`` chooses by how well the
+        true classes are told apart.
+    pi : float, optional
+        Share of positives where performance is judged, if it is not that of the training rows.
+        Logits are then shifted accordingly.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether the population is all rows, or the unlabeled rows alone.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds the classifier if it has no seed.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted on the true classes.
+    shift_ : float
+        What is added to its logits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = (rng.random(1000) < 0.4).astype(int)
+    >>> X = rng.normal(size=(1000, 2)) + np.outer(y, [2.0, 2.0])
+    >>> s = np.where(rng.random(1000) < 0.2, y, 0)
+    >>> round(float(np.mean(Oracle().fit(X, s, y_true=y).predict(X) == y)), 1)
+    0.9
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="oracle",
+        family="reference",
+        cost="one fit",
+        source="supervised learning",
+        selection="SAR",
+        requires_true_labels=True,
+    )
+    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+
+    def __init__(
+        self,
+        classifier: Any = "logistic",
+        *,
+        pi: float | None = None,
+        scheme: Scheme = "single-sample",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.classifier = classifier
+        self.pi = pi
+        self.scheme = scheme
+        self.random_state = random_state
+
+    def fit(self, X: Any, s: ArrayLike, *, y_true: ArrayLike | None = None) -> Self:
+        """Learn from the true classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, n_features)
+            What the classifier takes.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled: in a case-control design it tells the population.
+            Known negatives (-1) are left out.
+        y_true : array-like of shape (n,)
+            The class of each row, 1 or 0.
+
+        Returns
+        -------
+        Oracle
+            Itself.
+        """
+        return self._fit_rows(X, s, y_true=checked_classes(y_true, "Oracle.fit"))
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.pi is None:
+            return
+        if not isinstance(self.pi, Real) or not 0 < float(self.pi) < 1:
+            raise InvalidInputError(
+                f"{caller} needs pi, a share of positives, between 0 and 1. Got {brief(self.pi)}."
+            )
+
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        y_true: NDArray[np.int_] | None = None,
+    ) -> None:
+        assert y_true is not None
+        population = np.arange(len(s)) if self.scheme == "single-sample" else np.flatnonzero(s == 0)
+        classes = y_true[population]
+        share = float(classes.mean())
+        if share in (0.0, 1.0):
+            raise InvalidInputError(
+                f"Oracle.fit needs rows of both classes in the population. Got {len(classes):,} "
+                f"rows, all of class {classes[0]}. Check y_true, and scheme={self.scheme!r}."
+            )
+        self.shift_ = 0.0 if self.pi is None else prior_shift(share, float(self.pi))
+        rows = _safe_indexing(X, population)
+        self.classifier_ = fitted_clone(self._chosen(rows, classes, rng), rows, classes, rng)
+
+    def _decide(self, X: Any) -> FloatArray:
+        return margins(self.classifier_, X) + self.shift_
+
+    def _chances(self, X: Any) -> FloatArray:
+        chances: FloatArray = expit(logits(self.classifier_, X) + self.shift_)
+        return chances
+
+
+def checked_classes(y_true: ArrayLike | None, caller: str) -> NDArray[np.int_]:
+    """Return true classes as 0 and 1, or say that only they will do."""
+    if y_true is None:
+        raise InvalidInputError(
+            f"{caller} needs y_true, the true class of each row: it is a supervised reference, "
+            f"not a PU learner. Got None. Pass fit(X, s, y_true=...), or use another learner where "
+            f"classes are not known."
+        )
+    classes = as_numbers(y_true, "y_true", caller)
+    strange = ~np.isin(classes, (0, 1))
+    if strange.any():
+        raise InvalidInputError(
+            f"{caller} needs y_true to be 1 (positive) or 0 (negative). "
+            f"Got {classes[strange][0]:g}. Map your classes to these values first."
+        )
+    return classes.astype(int)

@@ -1,0 +1,235 @@
+"""PropensityWeighted: labeled rows stand for the positives like them that got no label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.utils import _safe_indexing
+
+from recoup._checks import FloatArray, as_numbers, brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits
+from recoup.priors.conversions import label_frequency
+
+
+class PropensityWeighted(ClassifierLearner):
+    r"""Weigh labeled rows by one over their chance to get a label.
+
+    Where the propensity :math:`e(x) = P(s=1 \mid y=1, x)` is known, a labeled row stands for
+    1/e positives, of which all but itself sit among the unlabeled rows and count there as
+    negatives; so it counts 1/e times as positive, and 1 - 1/e times as negative, which is below
+    zero:
+
+    .. math:: R = \frac{1}{n} \Big[ \sum_{L} \frac{1}{e} \ell(f)
+              + \Big(1 - \frac{1}{e}\Big) \ell(-f) + \sum_{U} \ell(-f) \Big]
+
+    Its expectation is the risk with all classes known.
+
+    Parameters
+    ----------
+    propensity : int, str, callable or float, optional
+        Where e comes from, if not from ``fit(..., propensity=...)``: the place or name of a
+        column of X, which the classifier then does not see; what turns X into one value per row;
+        or a number above 0, below 1, the same for all rows.
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows. Gives the one e that all positives share if
+        labels are a random sample of them, where no propensity is given.
+    classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
+        Any with ``predict_proba`` that takes ``sample_weight``, also below zero. For logistic
+        regression the risk stays convex, and boosting copes; forests refuse such weights, and
+        liblinear and support vector machines answer them with nonsense.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds the classifier if it has no seed, and the estimate of alpha.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted with the weights.
+    propensity_ : ndarray of shape (n,)
+        e of the labeled and unlabeled training rows.
+    alpha_, prior_
+        The share that was given or estimated, and the estimate behind it; None without.
+
+    References
+    ----------
+    Bekker, Robberechts and Davis, "Beyond the selected completely at random assumption for
+    learning from positive and unlabeled data", ECML PKDD 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2))
+    >>> y = rng.random(3000) < 1 / (1 + np.exp(-4 * X[:, 0]))
+    >>> e = 1 / (1 + np.exp(1 - X[:, 1]))
+    >>> s = (y & (rng.random(3000) < e)).astype(int)
+    >>> model = PropensityWeighted().fit(X, s, propensity=e)
+    >>> round(float(np.mean(model.predict(X) == y)), 1)
+    0.9
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="propensity-weighted",
+        family="classical",
+        cost="one fit",
+        source="Bekker et al. 2019",
+        schemes=("single-sample",),
+        selection="SAR",
+    )
+
+    def __init__(
+        self,
+        propensity: int | str | float | Callable[[Any], ArrayLike] | None = None,
+        *,
+        alpha: Any = None,
+        classifier: Any = "logistic",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.propensity = propensity
+        self.alpha = alpha
+        self.classifier = classifier
+        self.random_state = random_state
+
+    def fit(self, X: Any, s: ArrayLike, *, propensity: ArrayLike | None = None) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, n_features)
+            What the classifier takes.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        propensity : array-like of shape (n,), optional
+            e of each row; those of unlabeled rows may be missing. Goes before the parameter of
+            the same name.
+
+        Returns
+        -------
+        PropensityWeighted
+            Itself.
+        """
+        caller = "PropensityWeighted.fit"
+        given = None if propensity is None else as_numbers(propensity, "propensity", caller)
+        return self._fit_rows(X, s, propensity=given)
+
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        propensity: FloatArray | None = None,
+    ) -> None:
+        labeled = np.flatnonzero(s == 1)
+        self.propensity_ = self._known(X, s, propensity)
+        inverse = 1 / self.propensity_[labeled]
+        features = self._features(X)
+        rows = np.concatenate([labeled, np.arange(len(s))])
+        target = np.repeat([1, 0], [len(labeled), len(s)])
+        weights = np.ones(len(rows))
+        weights[: len(labeled)] = inverse
+        weights[len(labeled) + labeled] = 1 - inverse
+        caller, classifier = "PropensityWeighted.fit", self._chosen(features, s, rng)
+        try:
+            self.classifier_ = fitted_clone(
+                classifier, features, target, rng, rows=rows, weights=weights, caller=caller
+            )
+        except InvalidInputError:
+            raise
+        except ValueError as error:
+            if "negative" not in str(error).lower():
+                raise
+            reason = brief(str(error).splitlines()[0].rstrip("."), 200)
+            raise InvalidInputError(
+                f"{caller} needs a classifier that takes weights below zero: labeled rows are "
+                f"taken out of the negatives by them. Got from {type(classifier).__name__}: "
+                f"{reason}. Pass a logistic regression or boosting."
+            ) from error
+
+    def _decide(self, X: Any) -> FloatArray:
+        return logits(self.classifier_, self._features(X))
+
+    def _chances(self, X: Any) -> FloatArray:
+        chances: FloatArray = expit(self._decide(X))
+        return chances
+
+    def _known(self, X: Any, s: NDArray[np.int_], given: FloatArray | None) -> FloatArray:
+        """Return e of all rows, from where it was given."""
+        caller = "PropensityWeighted.fit"
+        place = self._place()
+        if given is not None:
+            values = given
+        elif place is not None:
+            column = _safe_indexing(X, [place], axis=1)
+            column = column.toarray() if hasattr(column, "tocsr") else column
+            values = as_numbers(column, "propensity", caller)
+        elif callable(self.propensity):
+            values = as_numbers(self.propensity(X), "propensity", caller)
+        elif self.propensity is not None:
+            values = np.full(len(s), float(self.propensity))
+        elif self.alpha_ is not None:
+            n_labeled = int(s.sum())
+            frequency = label_frequency(self.alpha_, n_labeled, len(s) - n_labeled)
+            values = np.full(len(s), float(frequency))
+        else:
+            raise InvalidInputError(
+                f"{caller} needs the chance of each labeled row to get its label. Got neither "
+                f"propensity nor alpha. Pass fit(X, s, propensity=...), or alpha where labels are "
+                f"a random sample of the positives."
+            )
+        if len(values) != len(s):
+            raise InvalidInputError(
+                f"{caller} needs one propensity per row. Got {len(values):,} for {len(s):,} rows."
+            )
+        bad = ~((values > 0) & (values <= 1)) & (s == 1)
+        if bad.any():
+            raise InvalidInputError(
+                f"{caller} needs propensities of labeled rows above 0 and up to 1: they got "
+                f"their label by this chance. Got {values[bad][0]:g}. Pass P(s=1 | y=1, x)."
+            )
+        return values
+
+    def _place(self) -> int | None:
+        """Return which column holds e, if one does."""
+        choice = self.propensity
+        if isinstance(choice, str):
+            names = getattr(self, "feature_names_in_", np.array([], object)).tolist()
+            if choice not in names:
+                raise InvalidInputError(
+                    f"PropensityWeighted needs propensity to name a column of X. Got "
+                    f"{brief(choice)!r}, which is none of its names. Pass a data frame that has it."
+                )
+            return int(names.index(choice))
+        if not isinstance(choice, Integral):
+            return None
+        if not -self.n_features_in_ <= choice < self.n_features_in_:
+            raise InvalidInputError(
+                f"PropensityWeighted needs propensity to be the place of a column of X, which has "
+                f"{self.n_features_in_}. Got {brief(choice)}. Pass values per row to fit."
+            )
+        return int(choice) % self.n_features_in_
+
+    def _features(self, X: Any) -> Any:
+        """Leave out the column that holds e, if one does."""
+        place = self._place()
+        if place is None:
+            return X
+        others = [number for number in range(self.n_features_in_) if number != place]
+        return _safe_indexing(X, others, axis=1)
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        choice = self.propensity
+        column = isinstance(choice, str | Integral) and not isinstance(choice, bool)
+        if choice is None or callable(choice) or column:
+            return
+        if not isinstance(choice, Real) or isinstance(choice, bool) or not 0 < float(choice) < 1:
+            raise InvalidInputError(
+                f"{caller} needs propensity to be a column of X, a function of X, or a number "
+                f"between 0 and 1. Got {brief(choice)}. Pass values per row to fit."
+            )

@@ -1,0 +1,258 @@
+"""PUET: extra trees that minimize a PU risk."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from recoup._checks import FloatArray, Scheme, brief, check_scheme
+from recoup._optional import require
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags, PULearner
+from recoup.learners._trees import LOGISTIC, QUADRATIC, Forest, Growth, ask_forest, grow_forest
+
+Risk = Literal["nnpu", "upu"]
+Loss = Literal["quadratic", "logistic"]
+
+# What a probability is at least where most trees say positive, and at most where they do not.
+JUST_ABOVE_HALF, HALF = float(np.nextafter(0.5, 1.0)), 0.5
+
+
+class PUET(PULearner):
+    r"""Extremely randomized trees, split where the PU risk of the best predictions falls most.
+
+    Of the positives a node holds the mass :math:`W_p = \pi p / n_p` and of the negatives
+    :math:`W_n = u / n_u - W_p`, with p of the :math:`n_p` labeled rows and u of the :math:`n_u`
+    rows of the population. The best prediction for all of its rows has the risk
+
+    .. math:: \frac{4 W_p W_n}{W_p + W_n} \quad\text{or}\quad
+              -W_p \log \frac{W_p}{W_p + W_n} - W_n \log \frac{W_n}{W_p + W_n}
+
+    with quadratic or logistic loss. Each split is the best of a few random cuts, one in each of
+    a few random features. A leaf votes positive where :math:`W_p > W_n`, and the trees decide by
+    majority; a tie is negative.
+
+    Parameters
+    ----------
+    alpha : float, str or PriorEstimate, default="estimate"
+        Share of positives among the unlabeled rows: a number, ``"estimate"``, the key of a prior
+        estimator, or what one found.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether all rows are a sample of the population, or the unlabeled ones alone.
+    n_estimators : int, default=100
+        Number of trees.
+    risk : {"nnpu", "upu"}, default="nnpu"
+        Whether :math:`W_n` below zero counts as zero, or as it is.
+    loss : {"quadratic", "logistic"}, default="quadratic"
+        What the risk of a node is the least of.
+    max_features : int, float, "sqrt" or None, default="sqrt"
+        Features that do not stay the same within a node to try there: a number, a share of all,
+        the square root of their number, or all. It is rounded up.
+    max_candidates : int, default=1
+        Random cuts to try in each of them.
+    max_depth : int, optional
+        Splits on the way to a leaf at most. By default there is no limit.
+    min_samples_leaf : int, default=1
+        Nodes with no more rows than this are leaves.
+    n_jobs : int, optional
+        Threads that grow trees and score rows, -1 for one per core. Results do not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        An integer makes every fit the same, bit for bit.
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (n_features,)
+        How much the splits on each feature reduce the risk, summed in each tree and averaged over
+        trees. The sum over features is the risk of the root less the mean risk of all leaves.
+    tree_roots_ : ndarray of shape (n_estimators + 1,)
+        Where the nodes of each tree begin, and where the last ones end.
+    node_features_, node_thresholds_, node_rights_ : ndarray of shape (n_nodes,)
+        The feature of a node's split, or -1 in a leaf; the highest value that goes left, to the
+        next node; and the node for the others, counted from the root.
+    node_shares_, node_votes_ : ndarray of shape (n_nodes,)
+        The share of positives in a leaf, and its vote.
+    alpha_, prior_ : float, PriorEstimate
+        The share of positives among the unlabeled rows, and where it comes from.
+    pi_ : float
+        The share of positives in the population.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    ``predict_proba`` is the mean share of positives, between 0 and 1, in the leaves of a row. It
+    stays on the side of one half that most trees vote for.
+
+    With ``risk="upu"`` the more labeled rows a small node holds the further its risk falls below
+    zero. Deep trees, above all those of the quadratic loss, then cut labeled rows off one by one
+    and call almost all others negative: limit ``max_depth``. Splits whose risk is minus infinity
+    are left out of ``feature_importances_``.
+
+    The trees need numba (``pip install 'recoup[trees]'``), which compiles them in the first fit
+    and, where it can write to a cache, only then. Features of type float32 are used as they are,
+    others as float64.
+
+    References
+    ----------
+    Wilton, Koay, Ko, Xu and Ye, "Positive-unlabeled learning using random forests via recursive
+    greedy risk minimization", NeurIPS 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from recoup.learners.puet import PUET
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.4
+    >>> X = rng.normal(size=(2000, 3)) + np.outer(y, [3.0, 0.0, 0.0])
+    >>> s = (y & (rng.random(2000) < 0.5)).astype(int)
+    >>> learner = PUET(alpha=0.25, random_state=0).fit(X, s)
+    >>> bool(np.mean(learner.predict(X) == y) > 0.85)
+    True
+    >>> int(learner.feature_importances_.argmax())
+    0
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="puet",
+        family="risk",
+        cost="n log n per tree",
+        source="Wilton et al. 2022",
+        needs_alpha=True,
+    )
+    alpha_: float
+
+    def __init__(
+        self,
+        alpha: Any = "estimate",
+        *,
+        scheme: Scheme = "single-sample",
+        n_estimators: int = 100,
+        risk: Risk = "nnpu",
+        loss: Loss = "quadratic",
+        max_features: int | float | Literal["sqrt"] | None = "sqrt",
+        max_candidates: int = 1,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.scheme = scheme
+        self.n_estimators = n_estimators
+        self.risk = risk
+        self.loss = loss
+        self.max_features = max_features
+        self.max_candidates = max_candidates
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of both classes, the negative one first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        positive = self.decision_function(X) + HALF
+        return np.column_stack([1 - positive, positive])
+
+    def _fit(self, X: NDArray[Any], s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        labeled = s == 1
+        pooled = self.scheme == "single-sample"
+        in_sample = float(np.where(labeled, 1.0, self.alpha_).mean())
+        self.pi_ = in_sample if pooled else self.alpha_
+        if self.pi_ <= 0:
+            raise InvalidInputError(
+                "PUET.fit needs alpha above 0 with scheme='case-control': without positives in "
+                "the population every tree is a single leaf. Got alpha=0. Pass a larger one, or "
+                "scheme='single-sample' if all rows are one sample."
+            )
+        growth = Growth(
+            pi=self.pi_,
+            pooled=pooled,
+            clipped=self.risk == "nnpu",
+            loss=QUADRATIC if self.loss == "quadratic" else LOGISTIC,
+            max_features=self._n_features_to_try(X.shape[1]),
+            max_candidates=self.max_candidates,
+            max_depth=len(X) if self.max_depth is None else min(self.max_depth, len(X)),
+            min_rows=min(self.min_samples_leaf, len(X)),
+        )
+        seeds = rng.integers(2**64, size=self.n_estimators, dtype=np.uint64)
+        forest, self.feature_importances_ = grow_forest(X, labeled, seeds, growth, self.n_jobs)
+        self.tree_roots_, self.node_features_, self.node_thresholds_ = forest[:3]
+        self.node_rights_, self.node_shares_, self.node_votes_ = forest[3:]
+
+    def _decide(self, X: NDArray[Any]) -> FloatArray:
+        shares, votes = ask_forest(self._forest(), X, self.n_jobs)
+        held = np.where(votes > HALF, np.maximum(shares, JUST_ABOVE_HALF), np.minimum(shares, HALF))
+        decisions: FloatArray = held - HALF
+        return decisions
+
+    def _forest(self) -> Forest:
+        return Forest(
+            self.tree_roots_,
+            self.node_features_,
+            self.node_thresholds_,
+            self.node_rights_,
+            self.node_shares_,
+            self.node_votes_,
+        )
+
+    def _n_features_to_try(self, n_features: int) -> int:
+        if self.max_features is None:
+            return n_features
+        if self.max_features == "sqrt":
+            return math.ceil(math.sqrt(n_features))
+        if isinstance(self.max_features, Integral):
+            return min(int(self.max_features), n_features)
+        # 0.7 of 10 features is 7.000000000000001 of them.
+        return math.ceil(round(float(self.max_features) * n_features, 9))
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+
+    def _check_settings(self, caller: str) -> None:
+        require("numba", purpose="PUET", install="'recoup[trees]'")
+        check_scheme(self.scheme, caller)
+        for name, known in (("risk", get_args(Risk)), ("loss", get_args(Loss))):
+            value = getattr(self, name)
+            if value not in known:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be {known[0]!r} or {known[1]!r}. "
+                    f"Got {brief(value)!r}."
+                )
+        for name in ("n_estimators", "max_candidates", "max_depth", "min_samples_leaf"):
+            value = getattr(self, name)
+            if name == "max_depth" and value is None:
+                continue
+            if not _is_whole(value) or value < 1:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
+                )
+        if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
+            raise InvalidInputError(
+                f"{caller} needs n_jobs to be a whole number other than 0, or None. "
+                f"Got {brief(self.n_jobs)}. Pass -1 for one thread per core."
+            )
+        most: Any = self.max_features
+        share = isinstance(most, Real) and not isinstance(most, Integral) and 0 < float(most) <= 1
+        if not (most is None or most == "sqrt" or share or (_is_whole(most) and most >= 1)):
+            raise InvalidInputError(
+                f"{caller} needs max_features to be a whole number of at least 1, a share from "
+                f"(0, 1], 'sqrt' or None. Got {brief(most)}."
+            )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

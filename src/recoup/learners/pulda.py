@@ -1,0 +1,191 @@
+"""PULDA: Dist-PU with a smooth distance, a margin, and means that run over batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._aligning import AligningLearner
+from recoup.learners._base import LearnerTags
+from recoup.learners._steps import TrainingRows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Distance = Literal["softplus", "l1"]
+
+
+def smooth_distance(first: Tensor, second: Tensor | float, temperature: float) -> Tensor:
+    r"""Return :math:`(\log(1 + e^{T d}) + \log(1 + e^{-T d})) / T` of a difference d."""
+    from torch.nn.functional import softplus
+
+    scaled = temperature * (first - second)
+    return (softplus(scaled) + softplus(-scaled)) / temperature
+
+
+def margin_means(labeled: Tensor, population: Tensor, margin: float) -> tuple[Tensor, ...]:
+    """Return how much lies near the boundary, from logits.
+
+    As positives and as negatives of the labeled rows, and as negatives of the population.
+    """
+
+    def positive(scores: Tensor) -> Tensor:
+        return (scores.sigmoid() * (margin - scores).sigmoid()).mean()
+
+    def negative(scores: Tensor) -> Tensor:
+        return ((scores + margin).sigmoid() * (-scores).sigmoid()).mean()
+
+    return positive(labeled), negative(labeled), negative(population)
+
+
+@dataclass(frozen=True)
+class RunningMean:
+    """A mean over batches, of which only the present one has a gradient.
+
+    Attributes
+    ----------
+    mean, started : Tensor
+        The mean so far, and whether there is one (1.0) or not (0.0); changed in place.
+    momentum : float
+        Weight of the past.
+    """
+
+    mean: Tensor
+    started: Tensor
+    momentum: float
+
+    def update(self, now: Tensor) -> tuple[Tensor, Tensor]:
+        """Take a batch's mean in; return the mean, and the weight that the batch has in it."""
+        past = self.momentum * self.started
+        mean = past * self.mean + (1 - past) * now
+        self.mean.copy_(mean.detach())
+        self.started.fill_(1.0)
+        return mean, 1 - past
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PULDA(AligningLearner):
+    r"""Align predictions with the prior by a smooth distance, and keep them off the boundary.
+
+    With :math:`D_T(a, b) = (\log(1 + e^{T(a-b)}) + \log(1 + e^{-T(a-b)})) / T`, the loss is
+
+    .. math:: 2 \pi (1 - \bar s_P) + D_T(\bar s_U, \pi)
+       + \pi C_P^+ + D_1(C_U^-, \pi C_P^-)
+
+    where C is large for rows within a margin of the boundary. Means inside of D run over batches.
+    A second stage adds mixtures of rows, as in :class:`DistPU`.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows; a word has it estimated, by that method.
+    distance : {"softplus", "l1"}, default="softplus"
+        Between the mean prediction of the population and the prior: the smooth one, or the plain
+        difference. See the notes.
+    temperature : float, default=3.5
+        T of the smooth distance.
+    margin : float, default=0.6
+        Of the logits.
+    population_momentum, margin_momentum : float, default=0.85, 0.5
+        Weight of the past in the running means of predictions, and of C.
+    warm_up_epochs : int, default=60
+        Epochs of the first stage. These weights are never the ones that are kept.
+    warm_up_learning_rate, warm_up_weight_decay : float, default=1e-4, 5e-4
+        Of the optimizer of the first stage; the learning rate falls to zero along a cosine.
+    mixing_weight, mixing_shape : float, default=4.2, 11.0
+        Weight of the mixed rows, and both parameters of the beta distribution of the shares.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, here for the second stage:
+    ``epochs=60``, ``learning_rate=1e-3``, which falls to 0.7 of that, ``weight_decay=1e-4``, with
+    ``batch_size=128`` and ``labeled_batch=16`` in both.
+
+    Notes
+    -----
+    The default temperature suits classes that hardly overlap, such as those of images. Near its
+    minimum the smooth distance pulls with :math:`\tanh(T d / 2)` only, against :math:`2 \pi` of
+    the labeled rows: where these cannot all be called positive, too much of the population is.
+    Ranks stay good; for a good threshold take ``distance="l1"`` or a temperature of about 30.
+
+    References
+    ----------
+    Jiang, Xu, Zhao, Yang, Wen, Cao and Huang, "Positive-unlabeled learning with label distribution
+    alignment", IEEE Transactions on Pattern Analysis and Machine Intelligence 45(12), 2023.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="pulda",
+        family="risk",
+        cost="n per epoch, then twice",
+        source="Jiang et al. 2023",
+        needs_alpha=True,
+        backend="torch",
+    )
+
+    batch_size: int = 128
+    labeled_batch: int | None = 16
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    warm_up_learning_rate: float = 1e-4
+    warm_up_weight_decay: float = 5e-4
+    mixing_weight: float = 4.2
+    mixing_shape: float = 11.0
+    distance: Distance = "softplus"
+    temperature: float = 3.5
+    margin: float = 0.6
+    population_momentum: float = 0.85
+    margin_momentum: float = 0.5
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.distance not in ("softplus", "l1"):
+            raise InvalidInputError(
+                f"{caller} needs distance to be 'softplus' or 'l1'. Got {brief(self.distance)!r}."
+            )
+        momenta = ("population_momentum", "margin_momentum")
+        self._check_numbers(caller, above=("temperature",), least=("margin", *momenta))
+        for name in momenta:
+            if getattr(self, name) >= 1:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be below 1, or no batch would count. "
+                    f"Got {brief(getattr(self, name))}."
+                )
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+
+        super()._prepare(rows)
+        self._memory["means"] = torch.zeros(3, device=rows.X.device)
+        self._memory["started"] = torch.zeros(3, device=rows.X.device)
+
+    def _begin(self, stage: int, epoch: int) -> None:
+        if epoch == 0:
+            self._memory["started"].zero_()
+
+    def _warm_up_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        aligned, apart = self._losses(labeled, population)
+        return aligned + apart
+
+    def _main_loss(self, labeled: Tensor, population: Tensor, mixed: Tensor) -> Tensor:
+        return self._warm_up_loss(labeled, population)
+
+    def _losses(self, labeled: Tensor, population: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the alignment and the margin, with means that run over batches."""
+        assert self.pi_ is not None
+        momenta = (self.population_momentum, self.margin_momentum, self.margin_momentum)
+        of_population, of_labeled, of_margin = (
+            RunningMean(self._memory["means"][place], self._memory["started"][place], momentum)
+            for place, momentum in enumerate(momenta)
+        )
+        mean, weight = of_population.update(population.sigmoid().mean())
+        if self.distance == "l1":
+            away = (mean - self.pi_).abs()
+        else:
+            away = smooth_distance(mean, self.pi_, self.temperature)
+        aligned = 2 * self.pi_ * (1 - labeled.sigmoid().mean()) + away / weight
+        as_positive, as_negative, in_population = margin_means(labeled, population, self.margin)
+        labeled_mean, _ = of_labeled.update(as_negative)
+        population_mean, weight = of_margin.update(in_population)
+        between = smooth_distance(population_mean, self.pi_ * labeled_mean, 1.0)
+        return aligned, self.pi_ * as_positive + between / weight

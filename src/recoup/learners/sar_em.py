@@ -1,0 +1,146 @@
+"""SAREM: a classifier learned together with the chances of positives to get a label."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._checks import FloatArray
+from recoup.exceptions import RecoupWarning
+from recoup.learners._base import LearnerTags, PULearner
+from recoup.learners._wrapping import check_classifier
+from recoup.priors.conversions import alpha_from_pooled
+from recoup.priors.sar_em import check_iteration, fit_both, propensity_columns
+
+
+class SAREM(PULearner):
+    r"""Classifier and propensity that make the labels most likely, by expectation maximisation.
+
+    A row is labeled with probability :math:`h(x) e(x)`, with :math:`h(x) = P(y=1 \mid x)` and
+    the propensity :math:`e(x) = P(s=1 \mid y=1, x)`. The iteration is that of
+    :class:`recoup.priors.SAREM`; here h is kept for new rows.
+
+    Parameters
+    ----------
+    propensity_features : sequence of int, optional
+        Columns of X that decide which positives get a label. By default all; h and e are then
+        interchangeable in the likelihood, and what tells them apart is only the start of the
+        iteration.
+    classifier, propensity_model : classifier, optional
+        Any with ``sample_weight`` in ``fit`` and ``predict_proba``. By default logistic
+        regression on standardized features.
+    max_iter : int, default=500
+        Iterations at most.
+    tol : float, default=1e-4
+        When to stop, as in :class:`recoup.priors.SAREM`.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds classifiers that have no seed.
+
+    Attributes
+    ----------
+    propensity_ : ndarray of shape (n,)
+        e(x) of the labeled and unlabeled training rows.
+    alpha_ : float
+        Share of positives among the unlabeled rows that follows from h.
+    n_iter_ : int
+        Iterations until the end.
+
+    Warns
+    -----
+    RecoupWarning
+        If ``max_iter`` ended the iteration.
+
+    References
+    ----------
+    Bekker, Robberechts and Davis, "Beyond the selected completely at random assumption for
+    learning from positive and unlabeled data", ECML PKDD 2019, Section 4.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-4 * X[:, 0]))
+    >>> s = (y & (rng.random(2000) < 1 / (1 + np.exp(1 - X[:, 1])))).astype(int)
+    >>> model = SAREM(propensity_features=[1]).fit(X, s)
+    >>> round(float(np.mean(model.predict(X) == y)), 1)
+    0.9
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="sar-em",
+        family="classical",
+        cost="n per iteration",
+        source="Bekker et al. 2019",
+        estimates_alpha=True,
+        schemes=("single-sample",),
+        selection="SAR",
+    )
+
+    def __init__(
+        self,
+        propensity_features: Sequence[int] | None = None,
+        *,
+        classifier: Any = None,
+        propensity_model: Any = None,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.propensity_features = propensity_features
+        self.classifier = classifier
+        self.propensity_model = propensity_model
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the chances of each row to be negative and to be positive.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        from scipy.special import expit
+
+        decisions = self.decision_function(X)
+        return np.column_stack([expit(-decisions), expit(decisions)])
+
+    def _check_settings(self, caller: str) -> None:
+        check_iteration(self.max_iter, self.tol, caller)
+        for model in (self.classifier, self.propensity_model):
+            if model is not None:
+                check_classifier(model, ("predict_proba",), caller)
+
+    def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        chosen = propensity_columns(X, self.propensity_features, "SAREM.fit")
+        found = fit_both(
+            X,
+            chosen,
+            s,
+            classifier=self.classifier,
+            propensity_model=self.propensity_model,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            rng=rng,
+        )
+        if not found.converged:
+            warnings.warn(f"SAREM: {found.doubt}", RecoupWarning, stacklevel=4)
+        found.posterior_model.forget_rows()
+        self.posterior_model_ = found.posterior_model
+        self.propensity_, self.n_iter_ = found.propensity, len(found.trace) - 1
+        n_labeled = int(s.sum())
+        alpha = alpha_from_pooled(found.posterior.mean(), n_labeled, len(s) - n_labeled)
+        self.alpha_ = float(np.clip(alpha, 0.0, 1.0))
+
+    def _decide(self, X: FloatArray) -> FloatArray:
+        chances = self.posterior_model_.probabilities(X)
+        decisions: FloatArray = np.log(chances) - np.log1p(-chances)
+        return decisions

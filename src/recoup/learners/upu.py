@@ -1,0 +1,112 @@
+"""UPU: the unbiased PU risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._steps import Batch, Stage
+from recoup.learners._torch import Select, TorchPULearner
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Loss = Literal["sigmoid", "logistic", "squared"]
+
+
+def margin_loss(name: Loss, margins: Tensor) -> Tensor:
+    """Loss of margins, positive where a score has the right sign."""
+    from torch.nn.functional import softplus
+
+    if name == "sigmoid":
+        return (-margins).sigmoid()
+    return softplus(-margins) if name == "logistic" else (margins - 1) ** 2 / 2
+
+
+def pu_risks(labeled: Tensor, population: Tensor, pi: float, loss: Loss) -> tuple[Tensor, Tensor]:
+    r"""Risk of the positives, :math:`\pi R_P^+`, and of the negatives, :math:`R_U^- - \pi R_P^-`.
+
+    Parameters
+    ----------
+    labeled, population : Tensor
+        Scores of labeled rows, and of rows that follow the population.
+    pi : float
+        Share of positives in the population.
+    loss : {"sigmoid", "logistic", "squared"}
+        Of the margin.
+    """
+    positive = pi * margin_loss(loss, labeled).mean()
+    as_negative = pi * margin_loss(loss, -labeled).mean()
+    return positive, margin_loss(loss, -population).mean() - as_negative
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UPU(TorchPULearner):
+    r"""Minimize the risk of a classifier, written with labeled and unlabeled rows alone.
+
+    What negatives would cost is what unlabeled rows cost as negatives, less the part of it that
+    is due to the positives among them:
+
+    .. math:: R = \pi R_P^+ + R_U^- - \pi R_P^-
+
+    A flexible network can push this below zero by learning the labeled rows by heart, which is
+    why :class:`NNPU` is usually better.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows; a word has it estimated, by that method.
+    loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
+        Of the margin. With the logistic one the decision function is the logarithm of the odds.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`.
+
+    References
+    ----------
+    du Plessis, Niu and Sugiyama, "Analysis of learning from positive and unlabeled data",
+    NeurIPS 2014; "Convex formulation for learning from positive and unlabeled data", ICML 2015.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="upu",
+        family="risk",
+        cost="n per epoch",
+        source="du Plessis et al. 2014",
+        needs_alpha=True,
+        backend="torch",
+    )
+
+    natural_select: ClassVar[Select] = "loss"
+
+    alpha: Any = "estimate"
+    loss: Loss = "sigmoid"
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.loss not in get_args(Loss):
+            raise InvalidInputError(
+                f"{caller} needs loss to be one of {', '.join(map(repr, get_args(Loss)))}. "
+                f"Got {brief(self.loss)!r}."
+            )
+
+    def _stages(self) -> list[Stage]:
+        return [Stage(self._loss, self.epochs, self.learning_rate, self.weight_decay)]
+
+    def _loss(self, batch: Batch) -> Tensor:
+        return self._risk(*batch.scores())
+
+    def _risk(self, labeled: Tensor, population: Tensor) -> Tensor:
+        """Turn the scores of two batches into the number to minimize."""
+        assert self.pi_ is not None
+        positive, negative = pu_risks(labeled, population, self.pi_, self.loss)
+        return positive + negative
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        # A smooth accuracy: that of hard decisions is too noisy where few labels are held out,
+        # and other losses have no floor.
+        assert self.pi_ is not None
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative

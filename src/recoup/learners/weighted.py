@@ -1,0 +1,197 @@
+"""Weighted: labeled against unlabeled rows, with unequal costs of mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from recoup._checks import FloatArray, Scheme, brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._population import EDGE, Population
+from recoup.learners._wrapping import (
+    ClassifierLearner,
+    class_weights,
+    fitted_clone,
+    logits,
+    margins,
+)
+from recoup.scores.split import PUStratifiedKFold
+
+WEIGHTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4)
+
+
+def lee_liu_criterion(
+    labeled_called: NDArray[np.bool_], population_called: NDArray[np.bool_]
+) -> float:
+    r"""Squared recall over the share that is called positive; 0 where nothing is.
+
+    It equals precision times recall, divided by the share of positives, and so grows with both.
+    """
+    share = float(np.mean(population_called))
+    return float(np.mean(labeled_called)) ** 2 / share if share > 0 else 0.0
+
+
+class Weighted(ClassifierLearner):
+    r"""Take unlabeled rows as negatives, but let a labeled row that is missed cost more.
+
+    The classifier minimizes
+
+    .. math:: \rho \, \operatorname{mean}_L \ell(f) + \operatorname{mean}_U \ell(-f)
+
+    With :math:`\rho = 2 \alpha` (case-control), or :math:`\rho = 2 \alpha + n_l / n_u` (single
+    sample), f is above zero where a row of the population is more likely positive than not.
+    Without alpha, :math:`\rho` is the one of some candidates that does best on held-out rows by
+    the squared recall of labeled rows over the share of rows called positive. With a support
+    vector machine as classifier this is the biased SVM.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate, str or None, default="estimate"
+        Share of positives among the unlabeled rows; a word has it estimated, by that method.
+        None chooses among ``weights``.
+    classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
+        Any that takes ``sample_weight``, with ``predict_proba`` or ``decision_function``.
+    weights : sequence of float, optional
+        Values of :math:`\rho` to choose from where alpha is None. By default nine from 0.05 to
+        2.4. A single one is taken as it is.
+    n_folds : int, default=3
+        Folds of the rows for that choice.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    random_state : int, Generator, RandomState or None, default=None
+        Seeds the classifier if it has no seed, the folds, and the estimate of alpha.
+
+    Attributes
+    ----------
+    classifier_ : classifier
+        Fitted with the weights.
+    weight_ : float
+        :math:`\rho`.
+    criterion_ : ndarray or None
+        What each of ``weights`` reached on held-out rows, where there was a choice.
+    alpha_, prior_
+        The share that was given or estimated, and the estimate behind it; None without.
+
+    Notes
+    -----
+    There is ``predict_proba`` with alpha only: without it no probability is known.
+
+    References
+    ----------
+    Lee and Liu, "Learning with positive and unlabeled examples using weighted logistic
+    regression", ICML 2003. Liu, Dai, Li, Lee and Yu, "Building text classifiers using positive and
+    unlabeled examples", ICDM 2003 (biased SVM). du Plessis, Niu and Sugiyama, "Analysis of
+    learning from positive and unlabeled data", NeurIPS 2014 (the weight 2 alpha).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.4
+    >>> X = rng.normal(size=(2000, 2)) + np.outer(y, [2.0, 2.0])
+    >>> s = (y & (rng.random(2000) < 0.2)).astype(int)
+    >>> known, chosen = Weighted(0.35).fit(X, s), Weighted(None, random_state=0).fit(X, s)
+    >>> [round(float(np.mean(model.predict(X) == y)), 1) for model in (known, chosen)]
+    [0.9, 0.9]
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="weighted",
+        family="classical",
+        cost="one fit, more without alpha",
+        source="Lee and Liu 2003; Liu et al. 2003",
+    )
+    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+
+    def __init__(
+        self,
+        alpha: Any = "estimate",
+        *,
+        classifier: Any = "logistic",
+        weights: Sequence[float] | None = None,
+        n_folds: int = 3,
+        scheme: Scheme = "single-sample",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.classifier = classifier
+        self.weights = weights
+        self.n_folds = n_folds
+        self.scheme = scheme
+        self.random_state = random_state
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.weights is None:
+            return
+        values = np.asarray(self.weights)
+        usable = values.ndim == 1 and len(values) > 0 and values.dtype.kind in "if"
+        if not usable or not (np.isfinite(values) & (values > 0)).all():
+            raise InvalidInputError(
+                f"{caller} needs weights to be a list of numbers above 0: what labeled rows count "
+                f"for each unit on the unlabeled ones. Got {brief(self.weights)}."
+            )
+
+    def _gives_chances(self) -> bool:
+        return super()._gives_chances() and getattr(self, "alpha_", self.alpha) is not None
+
+    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        classifier = self._chosen(X, s, rng)
+        n_labeled = int(s.sum())
+        self.label_odds_ = n_labeled / (len(s) - n_labeled)
+        self.population_, self.criterion_ = None, None
+        if self.alpha_ is not None:
+            self.population_ = Population(self.alpha_, n_labeled, len(s) - n_labeled, self.scheme)
+            among = self.label_odds_ if self.scheme == "single-sample" else 0.0
+            self.weight_ = max(2 * self.alpha_ + among, EDGE)
+        else:
+            candidates = WEIGHTS if self.weights is None else self.weights
+            if len(candidates) > 1:
+                self.criterion_ = self._tried(classifier, X, s, candidates, rng)
+            best = 0 if self.criterion_ is None else int(np.argmax(self.criterion_))
+            self.weight_ = float(candidates[best])
+        self.classifier_ = self._fitted(classifier, X, s, self.weight_, rng)
+
+    def _fitted(
+        self,
+        classifier: Any,
+        X: Any,
+        s: NDArray[np.int_],
+        ratio: float,
+        rng: np.random.Generator,
+    ) -> Any:
+        return fitted_clone(
+            classifier, X, s, rng, weights=class_weights(s, ratio), caller="Weighted.fit"
+        )
+
+    def _tried(
+        self,
+        classifier: Any,
+        X: Any,
+        s: NDArray[np.int_],
+        candidates: Sequence[float],
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return the criterion of every candidate, from rows that its models have not seen."""
+        called = np.empty((len(candidates), len(s)), bool)
+        for train, test in PUStratifiedKFold(self.n_folds, random_state=rng).split(X, s):
+            rows, others = _safe_indexing(X, train), _safe_indexing(X, test)
+            for number, ratio in enumerate(candidates):
+                model = self._fitted(classifier, rows, s[train], float(ratio), rng)
+                called[number, test] = margins(model, others) > 0
+        population = s == 0 if self.scheme == "case-control" else np.ones(len(s), bool)
+        return np.array([lee_liu_criterion(each[s == 1], each[population]) for each in called])
+
+    def _decide(self, X: Any) -> FloatArray:
+        return margins(self.classifier_, X)
+
+    def _chances(self, X: Any) -> FloatArray:
+        assert self.population_ is not None
+        # As if all rows had counted alike.
+        pooled = logits(self.classifier_, X) + np.log(self.label_odds_ / self.weight_)
+        return self.population_.posterior(pooled)

@@ -1,0 +1,164 @@
+"""LBE: both steps, that they explain the labels better, and what the small-loss rule is for."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
+from recoup import learners
+from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.learners import lbe
+from recoup.learners.lbe import LBE
+
+TOY = {
+    name: SETTINGS[name]
+    for name in ("network", "learning_rate", "weight_decay", "validation_fraction", "standardize")
+}
+
+
+def logit(*values):
+    p = torch.tensor(values, dtype=torch.float64)
+    return torch.log(p) - torch.log1p(-p)
+
+
+H, ETA = logit(0.6, 0.9, 0.2, 0.7), logit(0.3, 0.5, 0.1, 0.25)
+LABELED = torch.tensor([False, False, False, True])
+
+
+def test_posterior():
+    found = lbe.posterior(H, ETA, LABELED).tolist()
+    assert found == pytest.approx([0.512195, 0.818182, 0.183673, 1], abs=1e-6)
+
+
+def test_losses():
+    weights = lbe.posterior(H, ETA, LABELED)
+    of_classes = lbe.class_losses(H, weights)
+    expected = [0.708613, 0.504856, 0.477769, 0.356675]
+    assert of_classes.tolist() == pytest.approx(expected, abs=1e-6)
+    assert of_classes.mean().item() == pytest.approx(0.511978, abs=1e-6)
+    smallest = torch.topk(of_classes, 3, largest=False).values.mean().item()
+    assert smallest == pytest.approx(0.446433, abs=1e-6)
+    of_labels = lbe.propensity_losses(ETA, LABELED, weights)
+    expected = [0.182687, 0.567120, 0.019352, 1.386294]
+    assert of_labels.tolist() == pytest.approx(expected, abs=1e-6)
+    assert of_labels.mean().item() == pytest.approx(0.538863, abs=1e-6)
+
+
+def test_log_likelihood_and_pretraining():
+    found = lbe.observed_log_likelihood(H, ETA, LABELED).sum().item()
+    assert found == pytest.approx(-2.559460, abs=1e-6)
+    assert lbe.balanced_loss(H, LABELED, 0.25).item() == pytest.approx(0.282003, abs=1e-6)
+    far = torch.tensor([60.0, -200.0])
+    assert lbe.observed_log_likelihood(far, far, torch.tensor([False, True])).isfinite().all()
+
+
+def test_rounds_on_all_rows_never_explain_the_labels_worse():
+    torch.manual_seed(0)
+    X = torch.randn(200, 3, dtype=torch.float64)
+    labeled = (X[:, 0] > 0.3) & (torch.rand(200) < 0.4)
+    classifier, propensity = (torch.nn.Linear(3, 1).double() for _ in range(2))
+    steps = torch.optim.SGD([*classifier.parameters(), *propensity.parameters()], lr=0.05)
+    path = []
+    for _ in range(60):
+        h, eta = classifier(X)[:, 0], propensity(X)[:, 0]
+        path.append(lbe.observed_log_likelihood(h, eta, labeled).mean().item())
+        weights = lbe.posterior(h, eta, labeled).detach()
+        loss = lbe.class_losses(h, weights).mean()
+        loss = loss + lbe.propensity_losses(eta, labeled, weights).mean()
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+    assert np.diff(path).min() > -1e-6
+    assert path[-1] > path[0] + 0.01
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_toy_rows(scheme):
+    # So few units need more than the usual steps to learn the labels.
+    assert_close_to_the_best(lambda: LBE(**TOY, pretraining_steps=800), scheme)
+
+
+def labeled_at_random(seed, frequency=0.25, n=3300):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.4
+    X = rng.normal(size=(n, 10))
+    X[:, 0] += np.where(y, 1.2, -1.2)
+    return X, (y & (rng.random(n) < frequency)).astype(int), y
+
+
+def test_propensity_is_found_where_labels_are_random():
+    X, s, y = labeled_at_random(0)
+    learner = LBE(**TOY, random_state=0).fit(X, s)
+    assert 0.2 < learner.propensity(X[y]).mean() < 0.36
+    assert learner.implied_alpha_ == pytest.approx(y[s == 0].mean(), abs=0.1)
+
+
+def test_without_the_small_loss_rule_the_split_drifts():
+    X, s, y = labeled_at_random(0)
+    plain = LBE(**TOY, pretraining_steps=100, subset=1.0, kept=1.0, random_state=0).fit(X, s)
+    ruled = LBE(**TOY, pretraining_steps=100, random_state=0).fit(X, s)
+    assert plain.propensity(X[y]).mean() > ruled.propensity(X[y]).mean() + 0.1
+    assert np.mean(plain.predict(X) == y) < np.mean(ruled.predict(X) == y) - 0.05
+
+
+def test_alpha_moves_the_threshold_of_case_control_data_only():
+    X, s, *_ = toy_rows(0, "case-control")
+    params = TOY | {"epochs": 1, "pretraining_steps": 5, "random_state": 0}
+    free = LBE(**params, scheme="case-control").fit(X, s)
+    known = LBE(**params, scheme="case-control", alpha=0.4).fit(X, s)
+    assert free.offset_ == 0
+    # Log-odds of 0.4 against those of the pooled share, (300 + 0.4 * 3000) / 3300.
+    pooled = 1500 / 3300
+    expected = np.log(pooled / (1 - pooled)) - np.log(0.4 / 0.6)
+    assert known.offset_ == pytest.approx(expected, abs=1e-12)
+    shift = free.decision_function(X) - known.decision_function(X)
+    assert shift == pytest.approx(np.full(len(X), expected), abs=1e-6)
+    assert LBE(**params, alpha=0.4).fit(X, s).offset_ == 0
+
+
+def test_few_labels_get_larger_steps():
+    X, s, _ = labeled_at_random(0, n=400)
+    s[np.flatnonzero(s)[20:]] = 0
+    learner = LBE(**TOY, random_state=0)
+    sizes = []
+    original = learner._step
+    learner._step = lambda batch: sizes.append(len(batch.population)) or original(batch)
+    learner.set_params(epochs=1, steps_per_round=3).fit(X, s)
+    assert sizes == [100] * 3
+
+
+def test_labels_taken_for_all_there_is_are_noticed():
+    X, s, _ = labeled_at_random(0)
+    learner = LBE(**TOY | {"learning_rate": 5e-4}, pretraining_steps=100, random_state=0)
+    with pytest.warns(RecoupWarning, match="took the labels for all there is"):
+        learner.fit(X, s)
+
+
+def test_both_networks_survive_pickle_and_save(tmp_path):
+    X, s, _ = labeled_at_random(0, n=400)
+    learner = LBE(epochs=1, pretraining_steps=20, network="mlp", random_state=0).fit(X, s)
+    again = pickle.loads(pickle.dumps(learner))
+    assert np.array_equal(again.propensity(X), learner.propensity(X))
+    assert not np.array_equal(learner.propensity(X), learner.predict_proba(X)[:, 1])
+    loaded = learners.load(learners.save(learner, tmp_path))
+    assert np.array_equal(loaded.propensity(X), learner.propensity(X))
+    assert np.array_equal(loaded.decision_function(X), learner.decision_function(X))
+
+
+def test_same_seed_same_bits():
+    assert_same_bits(lambda: LBE(**TOY))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"subset": 0}, "needs subset, a share of rows, above 0 and at most 1. Got 0"),
+        ({"kept": 1.5}, "needs kept, a share of rows, above 0 and at most 1. Got 1.5"),
+        ({"steps_per_round": 0}, "needs steps_per_round to be a whole number of at least 1. Got 0"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, message):
+    with pytest.raises(InvalidInputError, match=f"^LBE.fit {message}"):
+        LBE(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
