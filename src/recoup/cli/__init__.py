@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from recoup._checks import brief
-from recoup.cli import compare, evaluate, lists, prior, reproduce, scar, simulate
+from recoup.cli import compare, evaluate, fit, lists, prior, reproduce, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -72,6 +72,8 @@ app.command()(compare.compare)
 app.command()(prior.prior)
 app.command()(scar.scar)
 app.command()(simulate.simulate)
+app.command()(fit.fit)
+app.command()(fit.score)
 app.command()(reproduce.reproduce)
 app.command()(evaluate.demo)
 app.add_typer(listing, name="list")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recoup._checks import FloatArray, brief, label_masks
 from recoup.cli._tables import SourceTable, read_table
@@ -23,6 +25,16 @@ def read_features(
             f"{caller} cannot take {brief(label)!r} for --features: it is the column of --label."
         )
     source = read_table(file)
+    s = read_labels(source, label, caller)
+    X, used, refused = feature_matrix(source, label, chosen, caller, instead)
+    notes = [f"These columns were not looked at: {refused}."] if refused else []
+    if not chosen:
+        notes.insert(0, f"Read from: {brief(', '.join(used), 200)}.")
+    return X, s, notes
+
+
+def read_labels(source: SourceTable, label: str, caller: str) -> NDArray[Any]:
+    """Return the column of labels, checked."""
     column = source.typed(label)
     if str(column.type) in ("string", "large_string", "string_view"):
         s = np.array([str(cell) for cell in column.to_pylist()])
@@ -30,12 +42,8 @@ def read_features(
         s = np.asarray(column.to_numpy(zero_copy_only=False))
     label_masks(s, caller)
     if not len(s):
-        raise InvalidInputError(f"{caller} needs rows. Got none in {brief(file, 200)}.")
-    X, used, refused = feature_matrix(source, label, chosen, caller, instead)
-    notes = [f"These columns were not looked at: {refused}."] if refused else []
-    if not chosen:
-        notes.insert(0, f"Read from: {brief(', '.join(used), 200)}.")
-    return X, s, notes
+        raise InvalidInputError(f"{caller} needs rows. Got none in {brief(source.name, 200)}.")
+    return s
 
 
 def feature_matrix(
@@ -45,30 +53,98 @@ def feature_matrix(
 
     Last comes which columns were left out and why. ``instead`` says what to do if all were.
     """
-    blocks: dict[str, FloatArray] = {}
+    columns, reasons = learn_columns(source, label, chosen, caller, instead)
+    return encode(source, columns, caller), [column.name for column in columns], reasons
+
+
+def learn_columns(
+    source: SourceTable, label: str, chosen: Sequence[str], caller: str, instead: str
+) -> tuple[list[Column], str]:
+    """Say how columns become numbers, and which were left out and why."""
+    columns: list[Column] = []
     refused: dict[str, str] = {}
     for name in chosen or [name for name in source.columns if name != label]:
-        block = _block(source.typed(name))
-        if isinstance(block, str):
-            refused[name] = block
+        found = _learned(name, source.typed(name))
+        if isinstance(found, str):
+            refused[name] = found
         else:
-            blocks[name] = block
+            columns.append(found)
     reasons = brief("; ".join(f"{name} {reason}" for name, reason in refused.items()), 300)
     if chosen and refused:
         raise InvalidInputError(
             f"{caller} cannot take these --features: {reasons}. Choose other columns."
         )
-    if not blocks:
+    if not columns:
         raise InvalidInputError(
             f"{caller} needs columns of numbers or of a few words, from which it learns how "
             f"positive a row looks. Got none in {brief(source.name, 200)}"
             f"{': ' if reasons else ''}{reasons}. {instead}"
         )
-    return np.column_stack(list(blocks.values())), list(blocks), reasons
+    return columns, reasons
 
 
-def _block(column: Any) -> FloatArray | str:
-    """Return a column as one or more columns of numbers, or say why it cannot be."""
+def encode(source: SourceTable, columns: Sequence[Column], caller: str) -> FloatArray:
+    """Turn the columns of a table into numbers, as they were learned from this or another one."""
+    return np.column_stack([one.numbers(source.typed(one.name), caller) for one in columns])
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column becomes numbers, the same way for any rows.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    levels : tuple of str
+        The words that get an indicator each; none for a column of numbers. Other words get none.
+    mean : float
+        Stands for numbers that are missing.
+    gaps : bool
+        Whether an indicator tells which are: that one is missing may tell as much as its value.
+    """
+
+    name: str
+    levels: tuple[str, ...] = ()
+    mean: float = 0.0
+    gaps: bool = False
+
+    def numbers(self, column: Any, caller: str) -> FloatArray:
+        """Return one or more columns of numbers."""
+        cells = _cells(column)
+        if self.levels and not isinstance(cells, str):
+            words: FloatArray = (cells.astype(str)[:, None] == np.array(self.levels)).astype(float)
+            return words
+        if isinstance(cells, str) or cells.dtype.kind != "f" or np.isinf(cells).any():
+            raise InvalidInputError(
+                f"{caller} needs finite numbers in the column {brief(self.name)!r}, as in the rows "
+                f"that were learned from. Convert it, or correct these rows."
+            )
+        missing = np.isnan(cells)
+        filled = np.where(missing, self.mean, cells)
+        return np.column_stack([filled, missing]) if self.gaps else filled[:, None]
+
+
+def _learned(name: str, column: Any) -> Column | str:
+    """Say how a column becomes numbers, or why it cannot."""
+    cells = _cells(column)
+    if isinstance(cells, str):
+        return cells
+    if cells.dtype.kind != "f":
+        levels = np.unique(cells)
+        if len(levels) > min(MAX_LEVELS, len(cells) // 2):
+            return f"has {len(levels):,} different words"
+        return Column(name, levels=tuple(map(str, levels)))
+    missing = np.isnan(cells)
+    if np.isinf(cells).any():
+        return "holds infinite values"
+    if missing.all():
+        return "is empty"
+    return Column(name, mean=float(cells[~missing].mean()), gaps=bool(missing.any()))
+
+
+def _cells(column: Any) -> NDArray[Any] | str:
+    """Return the cells of a column as floats or words, or say why they are neither."""
     from pyarrow import types
 
     kind = column.type
@@ -76,26 +152,7 @@ def _block(column: Any) -> FloatArray | str:
         column = column.cast("int8")
         kind = column.type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return _numbers(np.asarray(column.cast("float64", safe=False).to_numpy(), float))
+        return np.asarray(column.cast("float64", safe=False).to_numpy(), float)
     if str(kind) in ("string", "large_string", "string_view"):
-        return _one_hot(np.array([str(cell) for cell in column.to_pylist()]))
+        return np.array([str(cell) for cell in column.to_pylist()])
     return f"holds neither numbers nor text but {kind}"
-
-
-def _numbers(values: FloatArray) -> FloatArray | str:
-    missing = np.isnan(values)
-    if np.isinf(values).any():
-        return "holds infinite values"
-    if missing.all():
-        return "is empty"
-    if not missing.any():
-        return values[:, None]
-    # That a value is missing may tell as much as the value.
-    return np.column_stack([np.where(missing, values[~missing].mean(), values), missing])
-
-
-def _one_hot(words: Any) -> FloatArray | str:
-    levels, codes = np.unique(words, return_inverse=True)
-    if len(levels) > min(MAX_LEVELS, len(words) // 2):
-        return f"has {len(levels):,} different words"
-    return np.eye(len(levels))[codes]

@@ -78,6 +78,8 @@ class PULearner(ClassifierMixin, BaseEstimator):
     """
 
     tags: ClassVar[LearnerTags]
+    # Whether what is fitted is numbers and words alone, which learners.save can write.
+    keeps_plain_state: ClassVar[bool] = False
     random_state: Any
     alpha_: float | None
     prior_: PriorEstimate | None

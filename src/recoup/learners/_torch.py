@@ -115,6 +115,7 @@ class TorchPULearner(PULearner):
     progress: bool | None = None
     random_state: Any = None
 
+    keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
 

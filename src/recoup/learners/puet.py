@@ -124,6 +124,7 @@ class PUET(PULearner):
         source="Wilton et al. 2022",
         needs_alpha=True,
     )
+    keeps_plain_state: ClassVar[bool] = True
     alpha_: float
 
     def __init__(

@@ -1,0 +1,251 @@
+"""``recoup fit`` and ``recoup score``: train a learner on a file, and score other rows with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recoup._checks import brief
+from recoup.cli._options import AsJson, Features, Label, SchemeOption, Seed, as_share
+from recoup.cli._output import (
+    check_output,
+    make_table,
+    plain,
+    print_json,
+    print_notes,
+    print_written,
+    progress,
+    stdout,
+)
+from recoup.cli._tables import TABLES
+from recoup.exceptions import InvalidInputError
+
+COLUMNS = "columns.json"
+TableFile = Annotated[str, typer.Argument(metavar="FILE", help="CSV or Parquet file.")]
+
+
+def fit(
+    file: TableFile,
+    label: Label,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the learner in.")],
+    learner: Annotated[
+        str, typer.Option(metavar="KEY", help="A key of recoup list learners.")
+    ] = "nnpu",
+    features: Features = None,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE|estimate",
+            help="Share of positives among the unlabeled rows, for learners that use it.",
+        ),
+    ] = "estimate",
+    scheme: SchemeOption = "single-sample",
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Another parameter of the learner; repeat for more."
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the rows with scores of learners that were not trained on them "
+            "(.parquet or .csv): five more fits, and ready for recoup evaluate.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
+    check_output(scores, TABLES, "--scores", file, "the rows")
+    model = _made(learner, alpha, scheme, setting or [], seed)
+    from recoup.cli._features import encode, learn_columns, read_labels
+    from recoup.cli._tables import read_table
+    from recoup.learners import save
+
+    source = read_table(file)
+    s = read_labels(source, label, "fit")
+    columns, refused = learn_columns(
+        source, label, features or [], "fit", "Pass rows with features."
+    )
+    if label in (column.name for column in columns):
+        raise InvalidInputError(
+            f"fit cannot take {brief(label)!r} for --features: it is the column of --label."
+        )
+    X = encode(source, columns, "fit")
+    notes = [f"These columns were not looked at: {refused}."] if refused else []
+    with progress(f"Training {learner} on {Path(file).name}"):
+        model.fit(X, s)
+        save(model, out)
+        _keep_columns(out, columns)
+        written = [out]
+        if scores is not None:
+            _write_scores(source, _out_of_fold(model, X, s, seed), scores, "score")
+            written.append(scores)
+    facts = _facts(model, learner, s, [column.name for column in columns])
+    if as_json:
+        print_json(facts | {"out": str(out), "notes": notes})
+        return
+    console = stdout()
+    table = make_table(("Fact", "Value"), ("Value",), f"{learner} trained on {Path(file).name}")
+    for name, value in facts.items():
+        shown = brief(", ".join(value), 60) if isinstance(value, list) else value
+        table.add_row(name, plain(f"{shown:,}" if isinstance(shown, int) else f"{shown}"))
+    console.print(table)
+    print_notes(console, notes)
+    print_written(console, written)
+
+
+def score(
+    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that recoup fit wrote.")],
+    file: TableFile,
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The rows with their scores (.parquet or .csv)."),
+    ],
+    column: Annotated[str, typer.Option(help="Name of the column of scores.")] = "score",
+    as_json: AsJson = False,
+) -> None:
+    """Score rows by a learner that recoup fit has trained, the higher the more positive."""
+    check_output(out, TABLES, "--out", file, "the rows")
+    from recoup.cli._features import encode
+    from recoup.cli._tables import read_table
+    from recoup.learners import load
+
+    learner, columns = load(model), _kept_columns(model)
+    source = read_table(file)
+    X = encode(source, columns, "score")
+    with progress(f"Scoring {Path(file).name}"):
+        values = _scores_of(learner, X)
+        _write_scores(source, values, out, column)
+    facts = {"rows": len(values), "called positive": int(learner.predict(X).sum())}
+    if as_json:
+        print_json({"out": str(out), "column": column} | facts)
+        return
+    console = stdout()
+    console.print(
+        plain(f"{facts['rows']:,} rows scored, {facts['called positive']:,} called positive.")
+    )
+    print_written(console, [out])
+
+
+def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> Any:
+    """Build the learner that was asked for, or say what does not fit it."""
+    from recoup import learners
+    from recoup._registry import registered
+
+    model = learners.make(key, random_state=seed)
+    known = registered("learners")
+    if not model.keeps_plain_state:
+        savable = [name for name, cls in known.items() if cls.keeps_plain_state]
+        kept = [name for name in savable if not known[name].tags.requires_true_labels]
+        raise InvalidInputError(
+            f"fit cannot keep {key!r} in a file without a pickle, which could harm whoever reads "
+            f"it. Use it from Python, or choose one of: {', '.join(kept)}."
+        )
+    if model.tags.requires_true_labels:
+        raise InvalidInputError(
+            f"fit cannot train {key!r}: it needs the true class of each row, which PU data lack."
+        )
+    given: dict[str, Any] = {"scheme": scheme, "progress": False}
+    wanted = as_share(alpha, "--alpha", "fit")
+    if model.tags.needs_alpha or wanted != "estimate":
+        given["alpha"] = wanted
+    parameters = model.get_params()
+    if "alpha" in given and "alpha" not in parameters:
+        raise InvalidInputError(f"fit needs no --alpha for {key!r}. Drop it.")
+    model.set_params(**{name: value for name, value in given.items() if name in parameters})
+    for text in settings:
+        name, found, value = text.partition("=")
+        if not found or name not in parameters:
+            names = ", ".join(sorted(set(parameters) - {"alpha", "scheme", "random_state"}))
+            raise InvalidInputError(
+                f"fit needs --set NAME=VALUE with a parameter of {key!r}. Got {brief(text)!r}. "
+                f"It has: {names}."
+            )
+        model.set_params(**{name: _value(value)})
+    return model
+
+
+def _value(text: str) -> Any:
+    """Read a number, true, false or null as what it is, and anything else as a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
+    from recoup._checks import label_masks
+
+    labeled, unlabeled, _ = label_masks(s, "fit")
+    facts: dict[str, Any] = {
+        "learner": key,
+        "labeled rows": int(labeled.sum()),
+        "unlabeled rows": int(unlabeled.sum()),
+        "columns": names,
+    }
+    if model.alpha_ is not None:
+        facts["alpha"] = round(float(model.alpha_), 4)
+    if hasattr(model, "best_epoch_"):
+        facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
+    return facts
+
+
+def _scores_of(model: Any, X: Any) -> Any:
+    """Return probabilities where the learner has them, and decisions elsewhere."""
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(X)[:, 1]
+    return model.decision_function(X)
+
+
+def _out_of_fold(model: Any, X: Any, s: Any, seed: int) -> Any:
+    from recoup.scores import crossfit
+
+    return crossfit(model, X, s, random_state=seed).scores
+
+
+def _write_scores(source: Any, scores: Any, out: Path, column: str) -> None:
+    import pyarrow as pa
+
+    from recoup.cli._tables import write_together
+
+    if column in source.columns:
+        raise InvalidInputError(
+            f"The file has a column {brief(column)!r} already. Name another one with --column, or "
+            f"rename it."
+        )
+    write_together({out: pa.table({**source.columns, column: pa.array(scores)})})
+
+
+def _keep_columns(folder: Path, columns: list[Any]) -> None:
+    from recoup._files import write_file
+
+    kept = [asdict(column) for column in columns]
+    write_file(folder / COLUMNS, (json.dumps(kept, indent=1) + "\n").encode())
+
+
+def _kept_columns(folder: Path) -> list[Any]:
+    from recoup.cli._features import Column
+
+    try:
+        kept = json.loads((folder / COLUMNS).read_bytes())
+        return [
+            Column(
+                str(one["name"]),
+                tuple(map(str, one["levels"])),
+                float(one["mean"]),
+                bool(one["gaps"]),
+            )
+            for one in kept
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"score cannot read {COLUMNS} in {brief(str(folder), 200)}, which says how columns "
+            f"become numbers. Name a folder that recoup fit wrote."
+        ) from error

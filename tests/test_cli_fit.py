@@ -1,0 +1,163 @@
+"""Training and scoring from files: fit, score, evaluate."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from recoup import learners
+from recoup.cli import app
+
+FAST = ["--set", "epochs=8", "--set", "learning_rate=0.005", "--set", "batch_size=64"]
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def rows(n, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.4
+    amount = rng.normal(3.0 * y)
+    amount[rng.random(n) < 0.05] = np.nan
+    return pd.DataFrame(
+        {
+            "id": [f"row {i}" for i in range(n)],
+            "amount": amount,
+            "country": np.where(rng.random(n) < 0.3 + 0.4 * y, "here", "there"),
+            "flag": (y & (rng.random(n) < 0.5)).astype(int),
+        }
+    ), y
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("fit")
+    for name, seed in (("train", 0), ("new", 1)):
+        frame, y = rows(900, seed)
+        frame.to_parquet(place / f"{name}.parquet")
+        frame.to_csv(place / f"{name}.csv", index=False)
+        np.save(place / f"{name}.npy", y)
+    run(
+        *("fit", place / "train.parquet", "--label", "flag", "--out", place / "model"),
+        *("--alpha", "0.25", "--scores", place / "oof.parquet", *FAST),
+    )
+    return place
+
+
+def test_fit_score_evaluate(folder):
+    run("score", folder / "model", folder / "new.parquet", "--out", folder / "scored.parquet")
+    scored = pd.read_parquet(folder / "scored.parquet")
+    assert list(scored.columns) == ["id", "amount", "country", "flag", "score"]
+    y = np.load(folder / "new.npy")
+    assert np.mean((scored["score"] > 0.5) == y) > 0.85
+    command = ("evaluate", folder / "scored.parquet", "--score", "score", "--label", "flag")
+    found = json.loads(run(*command, "--alpha", "0.25", "--n-boot", "50", "--json").stdout)
+    assert found["metrics"]["roc_auc"]["recovered"] > 0.9
+
+
+def test_scores_of_training_rows_are_out_of_fold(folder):
+    scores = pd.read_parquet(folder / "oof.parquet")
+    run("score", folder / "model", folder / "train.parquet", "--out", folder / "again.parquet")
+    again = pd.read_parquet(folder / "again.parquet")
+    assert list(scores.columns) == list(again.columns)
+    assert not np.allclose(scores["score"], again["score"])
+    y = np.load(folder / "train.npy")
+    values = scores["score"].to_numpy()
+    assert np.mean(np.subtract.outer(values[y], values[~y]) > 0) > 0.9
+
+
+def test_csv_gives_the_same_scores(folder):
+    run("score", folder / "model", folder / "new.parquet", "--out", folder / "a.parquet")
+    run("score", folder / "model", folder / "new.csv", "--out", folder / "b.csv")
+    first, second = pd.read_parquet(folder / "a.parquet"), pd.read_csv(folder / "b.csv")
+    assert np.allclose(first["score"], second["score"], atol=1e-12)
+    assert list(second["id"]) == list(first["id"])
+
+
+def test_words_and_gaps_that_were_not_seen_are_no_obstacle(folder):
+    frame, _ = rows(50, 2)
+    frame.loc[:4, "country"] = "elsewhere"
+    frame["amount"] = np.nan
+    frame.drop(columns="flag").to_parquet(folder / "odd.parquet")
+    run("score", folder / "model", folder / "odd.parquet", "--out", folder / "odd-scored.csv")
+    assert np.isfinite(pd.read_csv(folder / "odd-scored.csv")["score"]).all()
+
+
+def test_json_says_what_was_done(folder):
+    command = ("fit", folder / "train.csv", "--label", "flag", "--out", folder / "second", *FAST)
+    found = json.loads(run(*command, "--alpha", "0.25", "--features", "amount", "--json").stdout)
+    assert found["columns"] == ["amount"]
+    assert found["alpha"] == 0.25
+    assert found["epochs"] == 8
+    model = learners.load(folder / "second")
+    assert model.get_params()["batch_size"] == 64
+    assert model.n_features_in_ == 2  # the amount, and whether it is missing
+    scored = ("score", folder / "second", folder / "new.csv", "--out", folder / "c.csv", "--json")
+    assert json.loads(run(*scored).stdout)["rows"] == 900
+
+
+@pytest.mark.parametrize("key", ["puet", "vpu"])
+def test_other_learners(folder, key):
+    settings = ["--set", "n_estimators=10"] if key == "puet" else FAST
+    more = ["--alpha", "0.25"] if key == "puet" else []
+    out = folder / key
+    command = ("fit", folder / "train.parquet", "--label", "flag", "--learner", key, "--out", out)
+    run(*command, *more, *settings)
+    run("score", out, folder / "new.parquet", "--out", folder / f"{key}.parquet", "--column", "p")
+    scored = pd.read_parquet(folder / f"{key}.parquet")
+    assert np.mean((scored["p"] > 0.5) == np.load(folder / "new.npy")) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--learner", "nnpuu"), "Did you mean 'nnpu'?"),
+        (("--learner", "naive"), "cannot keep 'naive' in a file without a pickle"),
+        (("--learner", "pn"), "needs the true class of each row"),
+        (("--learner", "vpu", "--alpha", "0.2"), "needs no --alpha for 'vpu'"),
+        (("--alpha", "lots"), "--alpha to be a share"),
+        (("--alpha", "1.5"), "alpha"),
+        (("--set", "epochs"), "--set NAME=VALUE"),
+        (("--set", "epoch=3"), "It has: "),
+        (("--set", "epochs=many"), "epochs to be a whole number"),
+        (("--features", "flag"), "column of --label"),
+        (("--features", "id"), "different words"),
+        (("--features", "nothing"), "no column 'nothing'"),
+        (("--scores", "x.txt"), "--scores needs a name that ends in"),
+        (("--scheme", "both"), "scheme"),
+    ],
+)
+def test_wrong_input_gets_one_line(folder, arguments, message):
+    command = ("fit", folder / "train.parquet", "--label", "flag", "--out", folder / "never")
+    result = run(*command, *arguments, code=2)
+    assert message in result.stderr.replace("\n", " ")
+    assert "Traceback" not in result.output
+    assert not (folder / "never").exists()
+
+
+def test_wrong_models_and_rows_get_one_line(folder, tmp_path):
+    frame, _ = rows(20, 3)
+    frame.drop(columns="amount").to_parquet(tmp_path / "less.parquet")
+    frame.assign(amount="much").to_parquet(tmp_path / "words.parquet")
+    frame.assign(score=1.0).to_parquet(tmp_path / "twice.parquet")
+    out = ("--out", tmp_path / "out.parquet")
+    for model, file, message in (
+        (folder, folder / "new.parquet", "cannot read a learner"),
+        (folder / "model", tmp_path / "none.parquet", "no such file"),
+        (folder / "model", tmp_path / "less.parquet", "no column 'amount'"),
+        (folder / "model", tmp_path / "words.parquet", "needs finite numbers in the column"),
+        (folder / "model", tmp_path / "twice.parquet", "has a column 'score' already"),
+    ):
+        result = run("score", model, file, *out, code=2)
+        assert message in result.stderr.replace("\n", " ")
+    (tmp_path / "half").mkdir()
+    for name in ("learner.json", "learner.safetensors"):
+        (tmp_path / "half" / name).write_bytes((folder / "model" / name).read_bytes())
+    result = run("score", tmp_path / "half", folder / "new.parquet", *out, code=2)
+    assert "cannot read columns.json" in result.stderr.replace("\n", " ")
+    assert not (tmp_path / "out.parquet").exists()
