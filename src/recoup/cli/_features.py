@@ -20,10 +20,7 @@ def read_features(
     file: str, label: str, chosen: list[str], caller: str, instead: str
 ) -> tuple[FloatArray, Any, list[str]]:
     """Return features and labels of a file, and notes on what was left out."""
-    if label in chosen:
-        raise InvalidInputError(
-            f"{caller} cannot take {brief(label)!r} for --features: it is the column of --label."
-        )
+    check_features(label, chosen, caller)
     source = read_table(file)
     s = read_labels(source, label, caller)
     X, used, refused = feature_matrix(source, label, chosen, caller, instead)
@@ -31,6 +28,14 @@ def read_features(
     if not chosen:
         notes.insert(0, f"Read from: {brief(', '.join(used), 200)}.")
     return X, s, notes
+
+
+def check_features(label: str, chosen: Sequence[str], caller: str) -> None:
+    """Refuse the labels as something to learn them from."""
+    if label in chosen:
+        raise InvalidInputError(
+            f"{caller} cannot take {brief(label)!r} for --features: it is the column of --label."
+        )
 
 
 def read_labels(source: SourceTable, label: str, caller: str) -> NDArray[Any]:

@@ -64,19 +64,16 @@ def fit(
     """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
     check_output(scores, TABLES, "--scores", file, "the rows")
     model = _made(learner, alpha, scheme, setting or [], seed)
-    from recoup.cli._features import encode, learn_columns, read_labels
+    from recoup.cli._features import check_features, encode, learn_columns, read_labels
     from recoup.cli._tables import read_table
     from recoup.learners import save
 
+    check_features(label, features or [], "fit")
     source = read_table(file)
     s = read_labels(source, label, "fit")
     columns, refused = learn_columns(
         source, label, features or [], "fit", "Pass rows with features."
     )
-    if label in (column.name for column in columns):
-        raise InvalidInputError(
-            f"fit cannot take {brief(label)!r} for --features: it is the column of --label."
-        )
     X = encode(source, columns, "fit")
     notes = [f"These columns were not looked at: {refused}."] if refused else []
     with progress(f"Training {learner} on {Path(file).name}"):

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from recoup._checks import FloatArray, brief, check_scheme, did_you_mean
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import PULearner
-from recoup.priors._transform import CLASSIFIERS, N_FOLDS, _sparse_logistic, best_scores
-from recoup.scores.crossfit import CrossfitScores, _seeded, crossfit
+from recoup.priors._transform import CLASSIFIERS, N_FOLDS, best_scores, sparse_logistic
+from recoup.scores.crossfit import CrossfitScores, crossfit, seeded
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -169,7 +169,7 @@ class ClassifierLearner(PULearner):
         if not isinstance(self.classifier, str):
             return self.classifier
         if hasattr(X, "tocsr") and self.classifier in ("auto", "logistic"):
-            return _sparse_logistic()
+            return sparse_logistic()
         if self.classifier != "auto":
             return CLASSIFIERS[self.classifier]()
         tried = []
@@ -211,7 +211,7 @@ def fitted_clone(
     caller: str = "",
 ) -> Any:
     """Fit a clone to some rows, which may be named twice, with weights if there are any."""
-    model = _seeded(classifier, rng)
+    model = seeded(classifier, rng)
     chosen = X if rows is None else _safe_indexing(X, rows)
     if weights is None:
         return model.fit(chosen, target)

@@ -17,7 +17,7 @@ from recoup.learners._base import LearnerTags
 from recoup.learners._population import Population, prior_shift
 from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits
 from recoup.priors.conversions import alpha_from_label_frequency, pooled_prior
-from recoup.priors.elkan_noto import _label_frequencies
+from recoup.priors.elkan_noto import frequencies_by_rule
 from recoup.scores.split import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
 
@@ -28,7 +28,7 @@ Rule = Literal["e1", "e2", "e3"]
 def label_frequencies(s: NDArray[np.int_], chances: FloatArray) -> dict[str, float]:
     """Return the share of the positives that is labeled by the rules e1, e2 and e3."""
     table = ScoreTable.from_arrays(s, chances)
-    return _label_frequencies(table.centers, table, 100.0)
+    return frequencies_by_rule(table.centers, table, 100.0)
 
 
 def hidden_weights(odds: FloatArray, frequency: float) -> FloatArray:

@@ -35,7 +35,7 @@ def _logistic() -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
-def _sparse_logistic() -> Any:
+def sparse_logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
@@ -114,7 +114,7 @@ def best_scores(
     if not isinstance(classifier, str):
         return score(classifier, X, s, seed)
     if hasattr(X, "tocsr"):
-        return score(_sparse_logistic(), X, s, seed)
+        return score(sparse_logistic(), X, s, seed)
     simple, rich = (score(make(), X, s, seed) for make in (_logistic, _boosting))
     return rich if _clearly_better(rich, simple) else simple
 

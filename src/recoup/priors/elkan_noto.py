@@ -101,7 +101,7 @@ class ElkanNoto(ScorePriorEstimator):
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         self._check_parameters(table)
         tau = self._calibrated(table)
-        frequencies = _label_frequencies(tau, table, self.percentile)
+        frequencies = frequencies_by_rule(tau, table, self.percentile)
         alphas = {rule: self._alpha(c, tau, table) for rule, c in frequencies.items()}
         alphas["ratio"] = _ratio_of_means(tau, table)
         chosen = alphas[self.rule]
@@ -168,7 +168,7 @@ class ElkanNoto(ScorePriorEstimator):
         return float(alpha_from_pooled(positives / (n_l + n_u), n_l, n_u))
 
 
-def _label_frequencies(tau: FloatArray, table: ScoreTable, percentile: float) -> dict[str, float]:
+def frequencies_by_rule(tau: FloatArray, table: ScoreTable, percentile: float) -> dict[str, float]:
     """Return c by the three rules of Elkan and Noto."""
     on_labeled = float(table.labeled @ tau)
     on_all = on_labeled + float(table.unlabeled @ tau)

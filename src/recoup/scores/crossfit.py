@@ -195,14 +195,14 @@ def crossfit(
     sums, tests, jobs = np.zeros(len(labels)), [], []
     if source == "oob":
         for repeat in range(repeats):
-            model = _seeded(estimator, rng, keep=repeat == 0)
+            model = seeded(estimator, rng, keep=repeat == 0)
             jobs.append(delayed(_out_of_bag)(model, X, target))
             tests.append(np.arange(len(labels)))
     else:
         (rows,) = indexable(X)
         for repeat, splits in enumerate(_rounds(cv, X, labels, groups, repeats, rng)):
             for number, (train, test) in enumerate(splits):
-                model = _seeded(estimator, rng)
+                model = seeded(estimator, rng)
                 jobs.append(delayed(_out_of_fold)(model, rows, target, train, test, source))
                 tests.append(test)
                 fold[repeat, test] = number
@@ -300,7 +300,7 @@ def _rounds(
     return [splits]
 
 
-def _seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:
+def seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:
     """Clone a classifier and seed what has no seed yet, or everything."""
     from sklearn.base import clone
 

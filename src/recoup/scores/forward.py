@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._seeds import named_rng
-from recoup.scores.crossfit import CrossfitScores, _auc_pu, _checked_method, _name, _seeded
+from recoup.scores.crossfit import CrossfitScores, _auc_pu, _checked_method, _name, seeded
 from recoup.scores.split import PUStratifiedKFold
 
 N_FOLDS = 5
@@ -46,7 +46,7 @@ def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int)
     fold = np.full(len(target), -1)
     for number in range(1, len(folds)):
         earlier, later = np.concatenate(folds[:number]), folds[number]
-        model = _seeded(classifier, rng)
+        model = seeded(classifier, rng)
         model.fit(_safe_indexing(X, earlier), target[earlier])
         answers = np.asarray(getattr(model, source)(_safe_indexing(X, later)), float)
         scores[later] = answers[:, 1] if answers.ndim == 2 else answers
