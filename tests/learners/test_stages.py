@@ -1,11 +1,13 @@
 """What a stage of the training loop may ask for."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 
 from learners.toy import small_network
-from recoup.learners._steps import Snapshot, Stage, in_turns
+from recoup.learners._steps import Snapshot, Stage, Turn, in_turns
 from recoup.learners._torch import TorchPULearner
 from recoup.learners.nnpu import NNPU
 from recoup.learners.pulda import PULDA
@@ -69,7 +71,7 @@ def test_memory_is_put_back_in_place():
     network = torch.nn.Linear(2, 1)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
     weight = network.weight.detach().clone()
-    kept, place = Snapshot(network, optimizer, memory), memory["mean"].data_ptr()
+    kept, place = Snapshot(network, [optimizer], memory), memory["mean"].data_ptr()
     network(memory["mean"]).backward()
     optimizer.step()
     memory["mean"].add_(5)
@@ -89,3 +91,41 @@ def test_nothing_of_a_fit_stays_but_its_result():
     learner.fit(X, s)
     assert not {"_memory", "_rows", "_oracle"} & vars(learner).keys()
     assert isinstance(learner, TorchPULearner)
+
+
+def test_turns_change_only_their_own_networks():
+    calls = []
+
+    class Two(NNPU):
+        def _prepare(self, rows):
+            self.other_ = torch.nn.Linear(3, 1, bias=False)
+            self.begun = {name: copy.deepcopy(net) for name, net in self._networks().items()}
+
+        def _networks(self):
+            return {"network_": self.network_, "other_": self.other_}
+
+        def _stages(self):
+            def both(batch):
+                calls.append("loss")
+                return self.other_(batch.population).mean() + torch.cat(batch.scores()).mean()
+
+            second = Turn(both, 1e-2, 0.0, networks=("other_",))
+            return [
+                Stage(both, 1, 0.0, 0.0, further=(second,), after_step=lambda: calls.append("end"))
+            ]
+
+    s = np.repeat([1, 0], [20, 64])
+    rows = np.random.default_rng(0).normal(size=(84, 3))
+    params = {"alpha": 0.3, "batch_size": 32, "scheme": "case-control", "device": "cpu"}
+    learner = Two(network=small_network, validation_fraction=0, random_state=0, **params)
+    learner.fit(rows, s)
+    assert calls == ["loss", "loss", "end"] * 2
+    # The first turn reaches all, at a rate of zero; the second one its own network alone.
+    same = {
+        name: all(
+            torch.equal(now, then)
+            for now, then in zip(net.parameters(), learner.begun[name].parameters(), strict=True)
+        )
+        for name, net in learner._networks().items()
+    }
+    assert same == {"network_": True, "other_": False}

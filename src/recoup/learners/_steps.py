@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,29 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """One update of weights within a step: what is minimized, and by changing whom.
+
+    Attributes
+    ----------
+    loss : callable
+        As that of a :class:`Stage`.
+    learning_rate, weight_decay : float
+        Of the optimizer.
+    betas : tuple of float
+        Of Adam.
+    networks : tuple of str, optional
+        What is changed, by the names of the learner's networks; by default all of them.
+    """
+
+    loss: Callable[[Batch], Tensor]
+    learning_rate: float
+    weight_decay: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    networks: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Stage:
     """A part of the training with a loss and an optimizer of its own.
 
@@ -79,6 +102,14 @@ class Stage:
         Whether weights of this stage may be the ones that are kept.
     betas : tuple of float
         Of Adam.
+    networks : tuple of str, optional
+        What is changed, by the names of the learner's networks; by default all of them.
+    further : tuple of Turn
+        What else is done in each step, on the same batch, one after the other: an adversary's
+        move, say.
+    after_step : callable, optional
+        Called at the end of each step, without gradients, to keep averages of weights. It is
+        recorded with the step.
     pooled : bool
         Draw labeled and unlabeled rows from one urn, as a batch's population; its labeled part is
         empty then.
@@ -108,6 +139,15 @@ class Stage:
     steps: int | None = None
     judge: Callable[[], float] | None = None
     reordered: bool = False
+    networks: tuple[str, ...] | None = None
+    further: tuple[Turn, ...] = ()
+    after_step: Callable[[], None] | None = None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All that is done in a step."""
+        first = Turn(self.loss, self.learning_rate, self.weight_decay, self.betas, self.networks)
+        return (first, *self.further)
 
 
 def cosine(last: float) -> Callable[[float], float]:
@@ -162,19 +202,12 @@ class Epoch:
         wanted = learner.labeled_batch or max(LEAST_LABELED_BATCH, round(share * self.batch))
         self.labeled_batch = 0 if stage.pooled else min(int(wanted), n_labeled)
         self.device, self.layout = rows.X.device, layout_of(rows.X)
-        self.rate = torch.tensor(stage.learning_rate, device=self.device)
         on_gpu = self.device.type == "cuda"
-        options: dict[str, Any] = {
-            "lr": self.rate if on_gpu else stage.learning_rate,
-            "weight_decay": stage.weight_decay,
-        }
-        weights = list(learner._trained().parameters())
-        if learner.optimizer == "adam":
-            self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
-                weights, betas=stage.betas, capturable=on_gpu, **options
-            )
-        else:
-            self.optimizer = torch.optim.SGD(weights, momentum=0.9, **options)
+        self.rates = [torch.tensor(turn.learning_rate, device=self.device) for turn in stage.turns]
+        self.optimizers = [
+            _optimizer(learner, turn, rate if on_gpu else None)
+            for turn, rate in zip(stage.turns, self.rates, strict=True)
+        ]
         self.inputs: dict[str, Tensor] = {}
         self.step = torch.zeros((), dtype=torch.long, device=self.device)
         self.losses = torch.zeros(self.steps, device=self.device)
@@ -183,7 +216,7 @@ class Epoch:
 
     def run(self, rng: np.random.Generator, factor: float) -> float:
         """Train for one pass; return the mean loss."""
-        self._set_rate(self.stage.learning_rate * factor)
+        self._set_rates(factor)
         self._refill(rng)
         self.step.zero_()
         if self.can_record and self.graph is None:
@@ -201,11 +234,13 @@ class Epoch:
             )
         return loss
 
-    def _set_rate(self, rate: float) -> None:
-        self.rate.fill_(rate)
-        if self.device.type != "cuda":
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
+    def _set_rates(self, factor: float) -> None:
+        turns = zip(self.stage.turns, self.rates, self.optimizers, strict=True)
+        for turn, rate, optimizer in turns:
+            rate.fill_(turn.learning_rate * factor)
+            if self.device.type != "cuda":
+                for group in optimizer.param_groups:
+                    group["lr"] = turn.learning_rate * factor
 
     def _refill(self, rng: np.random.Generator) -> None:
         """Draw the batches and random numbers of an epoch, into the same memory each time."""
@@ -247,18 +282,25 @@ class Epoch:
             {name[5:]: part for name, part in now.items() if name.startswith("draw ")},
             self.learner.network_,
         )
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.stage.loss(batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.losses.index_copy_(0, self.step.view(1), loss.detach().view(1))
+        for place, (turn, optimizer) in enumerate(
+            zip(self.stage.turns, self.optimizers, strict=True)
+        ):
+            optimizer.zero_grad(set_to_none=True)
+            loss = turn.loss(batch)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            if place == 0:
+                self.losses.index_copy_(0, self.step.view(1), loss.detach().view(1))
+        if self.stage.after_step is not None:
+            with torch.no_grad():
+                self.stage.after_step()
         self.step.add_(1)
 
     def _record(self) -> None:
         """Record one step as a CUDA graph; where that fails, go on without."""
         import torch
 
-        kept = Snapshot(self.learner._trained(), self.optimizer, self.learner._memory)
+        kept = Snapshot(self.learner._trained(), self.optimizers, self.learner._memory)
         try:
             stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             stream.wait_stream(torch.cuda.current_stream())
@@ -279,12 +321,15 @@ class Epoch:
 
 
 class Snapshot:
-    """Weights, memory and optimizer as they were, to undo the steps that warm a recording up."""
+    """Weights, memory and optimizers as they were, to undo the steps that warm a recording up."""
 
     def __init__(
-        self, network: nn.Module, optimizer: torch.optim.Optimizer, memory: dict[str, Tensor]
+        self,
+        network: nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        memory: dict[str, Tensor],
     ) -> None:
-        self.network, self.optimizer, self.memory = network, optimizer, memory
+        self.network, self.optimizers, self.memory = network, optimizers, memory
         self.weights = copy.deepcopy(network.state_dict())
         self.remembered = {name: tensor.clone() for name, tensor in memory.items()}
 
@@ -295,10 +340,30 @@ class Snapshot:
         self.network.load_state_dict(self.weights)
         for name, tensor in self.remembered.items():
             self.memory[name].copy_(tensor)
-        for state in self.optimizer.state.values():
-            for value in state.values():
-                if isinstance(value, torch.Tensor):
-                    value.zero_()
+        states = [state for optimizer in self.optimizers for state in optimizer.state.values()]
+        for value in (value for state in states for value in state.values()):
+            if isinstance(value, torch.Tensor):
+                value.zero_()
+
+
+def _optimizer(learner: TorchPULearner, turn: Turn, rate: Tensor | None) -> torch.optim.Optimizer:
+    """Return an optimizer for a turn; a rate on the device can change in a recording."""
+    import torch
+
+    networks = learner._networks()
+    weights = [
+        weight
+        for name in turn.networks or networks
+        for weight in networks[name].parameters()
+        if weight.requires_grad
+    ]
+    options: dict[str, Any] = {
+        "lr": turn.learning_rate if rate is None else rate,
+        "weight_decay": turn.weight_decay,
+    }
+    if learner.optimizer == "sgd":
+        return torch.optim.SGD(weights, momentum=0.9, **options)
+    return torch.optim.Adam(weights, betas=turn.betas, capturable=rate is not None, **options)
 
 
 def in_turns(rng: np.random.Generator, n: int, steps: int, batch: int) -> NDArray[np.int_]:
