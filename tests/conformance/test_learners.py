@@ -29,14 +29,20 @@ CHECKS = {check.__name__: check for check in learner_checks()}
 NETWORK = {"network": small_network, "epochs": 30, "batch_size": 64, "learning_rate": 0.01}
 FAST = {
     "bagging-pu": {"n_estimators": 10},
+    "cgenpu": NETWORK | {"hidden_units": 16, "least_steps": 1, "epochs": 40, "learning_rate": 3e-3},
     "dist-pu": {"epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},
+    "holistic-pu": NETWORK | {"epochs": 8, "trend_epochs": 6, "batch_size": 32},
+    "lagam": NETWORK | {"epochs": 8, "warm_up_epochs": 2, "clusters": 4},
     "lbe": {"epochs": 6, "pretraining_steps": 60, "steps_per_round": 5, "batch_size": 128},
     "mpe-pu": {"epochs": 6, "warm_up_epochs": 4, "learning_rate": 1e-3},
     "nnpu": NETWORK,
+    "p3mix": NETWORK | {"epochs": 20},
+    "pan": NETWORK | {"epochs": 12},
     "pn": NETWORK,
     "pu-auc": {"n_basis": 40, "n_folds": 2},
     "pu-aul": {"n_basis": 40, "n_folds": 2},
     "puet": {"n_estimators": 20},
+    "pul-cpbf": NETWORK | {"epochs": 10, "fence_epochs": 6},
     "pulda": {
         "epochs": 3,
         "warm_up_epochs": 8,
@@ -44,8 +50,11 @@ FAST = {
         "temperature": 30.0,
     },
     "pusb": NETWORK,
+    "robust-pu": NETWORK | {"epochs": 2, "passes": 2, "warm_up_epochs": 15},
     "sar-em": {"propensity_features": [1]},
+    "self-pu": NETWORK | {"epochs": 20},
     "upu": NETWORK,
+    "vae-pu": NETWORK | {"hidden_units": 16, "least_steps": 4, "epochs": 27, "batch_size": 256},
     "vpu": NETWORK,
 }
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from learners.toy import small_network
-from recoup.learners._steps import Snapshot, Stage, Turn, in_turns
+from recoup.learners._steps import Epoch, Snapshot, Stage, Turn, in_turns
 from recoup.learners._torch import TorchPULearner
 from recoup.learners.nnpu import NNPU
 from recoup.learners.pulda import PULDA
@@ -53,6 +53,21 @@ def test_two_streams_keep_to_the_scheme():
     population = torch.cat([batch.population_rows for batch in fit({})])
     assert population.min() == 20
     assert torch.cat([batch.labeled_rows for batch in fit({})]).max() == 19
+
+
+@pytest.mark.parametrize("scheme", ["case-control", "single-sample"])
+def test_unlabeled_rows_alone(scheme):
+    rows = torch.cat([batch.population_rows for batch in fit({"unlabeled": True}, scheme)])
+    assert rows.min() == 20
+    assert len(rows) == 60 // 16 * 16
+
+
+def test_labeled_rows_are_repeated_where_a_stage_wants_more():
+    for batch in fit({"labeled_batch": 50}):
+        counts = torch.bincount(batch.labeled_rows, minlength=20)
+        assert len(batch.labeled) == 50
+        assert counts.min() >= 2
+        assert counts.max() <= 4
 
 
 def test_number_of_steps():
@@ -129,3 +144,58 @@ def test_turns_change_only_their_own_networks():
         for name, net in learner._networks().items()
     }
     assert same == {"network_": True, "other_": False}
+
+
+def test_what_is_called_around_an_epoch_comes_before_weights_are_judged():
+    calls = []
+
+    class Watcher(NNPU):
+        def _stages(self):
+            return [
+                Stage(
+                    self._loss,
+                    2,
+                    1e-3,
+                    0.0,
+                    steps=1,
+                    before_epoch=lambda epoch: calls.append(("before", epoch)),
+                    after_epoch=lambda epoch: calls.append(("after", self.network_.training)),
+                )
+            ]
+
+        def _loss(self, batch):
+            calls.append("step")
+            return super()._loss(batch)
+
+        def _held_out_loss(self, labeled, population):
+            calls.append("judged")
+            return super()._held_out_loss(labeled, population)
+
+    s = np.repeat([1, 0], [20, 60])
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+    Watcher(network=small_network, alpha=0.3, device="cpu", random_state=0).fit(rows, s)
+    around = [("before", 0), "step", ("after", False), "judged"]
+    assert calls == [*around, ("before", 1), *around[1:]]
+
+
+@pytest.mark.parametrize(("renewed", "steps"), [(False, 6), (True, 3)])
+def test_optimizer_may_be_renewed_in_each_epoch(monkeypatch, renewed, steps):
+    made = []
+
+    class Noted(Epoch):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+
+    class Watcher(NNPU):
+        def _stages(self):
+            return [Stage(self._loss, 2, 1e-3, 0.0, steps=3, renewed=renewed)]
+
+    monkeypatch.setattr("recoup.learners._torch.Epoch", Noted)
+    s = np.repeat([1, 0], [20, 60])
+    params = {"network": small_network, "validation_fraction": 0, "random_state": 0}
+    Watcher(alpha=0.3, batch_size=16, device="cpu", **params).fit(
+        np.random.default_rng(0).normal(size=(80, 3)), s
+    )
+    states = made[0].optimizers[0].state.values()
+    assert {float(state["step"]) for state in states} == {steps}

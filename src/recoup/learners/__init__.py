@@ -8,23 +8,32 @@ from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import TorchPULearner
 from recoup.learners.bagged_networks import BaggedNetworks
 from recoup.learners.bagging import BaggingPU
+from recoup.learners.cgenpu import CGenPU
 from recoup.learners.dist_pu import DistPU
 from recoup.learners.elkan_noto import ElkanNoto
+from recoup.learners.holistic_pu import HolisticPU
+from recoup.learners.lagam import LaGAM
 from recoup.learners.lbe import LBE
 from recoup.learners.mpe_pu import MPEPU
 from recoup.learners.naive import Naive
 from recoup.learners.nnpu import NNPU
 from recoup.learners.oracle import Oracle
+from recoup.learners.p3mix import P3Mix
+from recoup.learners.pan import PAN
 from recoup.learners.pn import PN
 from recoup.learners.propensity_weighted import PropensityWeighted
 from recoup.learners.pu_auc import PUAUC, PUAUL
 from recoup.learners.puet import PUET
+from recoup.learners.pul_cpbf import PULCPBF
 from recoup.learners.pulda import PULDA
 from recoup.learners.pusb import PUSB
+from recoup.learners.robust_pu import RobustPU
 from recoup.learners.sar_em import SAREM
+from recoup.learners.self_pu import SelfPU
 from recoup.learners.tuned_threshold import TunedThreshold
 from recoup.learners.two_step import TwoStep
 from recoup.learners.upu import UPU
+from recoup.learners.vae_pu import VAEPU
 from recoup.learners.vpu import VPU
 from recoup.learners.weighted import Weighted
 from recoup.learners.with_prior import WithPrior
@@ -33,25 +42,34 @@ __all__ = [
     "LBE",
     "MPEPU",
     "NNPU",
+    "PAN",
     "PN",
     "PUAUC",
     "PUAUL",
     "PUET",
+    "PULCPBF",
     "PULDA",
     "PUSB",
     "SAREM",
     "UPU",
+    "VAEPU",
     "VPU",
     "BaggedNetworks",
     "BaggingPU",
     "Batch",
+    "CGenPU",
     "DistPU",
     "ElkanNoto",
+    "HolisticPU",
+    "LaGAM",
     "LearnerTags",
     "Naive",
     "Oracle",
+    "P3Mix",
     "PULearner",
     "PropensityWeighted",
+    "RobustPU",
+    "SelfPU",
     "Stage",
     "TorchPULearner",
     "TunedThreshold",

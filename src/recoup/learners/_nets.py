@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +12,7 @@ from recoup._checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 Shape: TypeAlias = tuple[int, ...]
 # Takes the shape of one row, returns a module that turns n rows into n scores.
@@ -126,3 +127,44 @@ def _by_shape(shape: Shape) -> Factory:
 def scores_of(network: Any, rows: Any) -> Any:
     """Run rows through a network; one score each."""
     return network(rows).reshape(len(rows))
+
+
+def last_layer(network: nn.Module, caller: str) -> nn.Linear:
+    """Return the layer of a network that turns features into the score."""
+    from torch import nn
+
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
+    if not layers or layers[-1].out_features != 1:
+        raise InvalidInputError(
+            f"{caller} needs a network that ends with a linear layer of one output, to take "
+            f"features from what goes in. Got {brief(type(network).__name__)}. Take "
+            f"network='mlp', or end yours with torch.nn.Linear(width, 1)."
+        )
+    return layers[-1]
+
+
+def with_features(network: nn.Module, last: nn.Linear, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Run rows through a network; return what goes into its last layer, and the scores."""
+    caught: list[Tensor] = []
+    hook = last.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
+    try:
+        scores = scores_of(network, rows)
+    finally:
+        hook.remove()
+    return caught[-1].reshape(len(rows), -1), scores
+
+
+@contextmanager
+def statistics_kept(network: nn.Module) -> Iterator[None]:
+    """Leave the running means of batch normalization as they are, in training mode too."""
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    layers = [layer for layer in network.modules() if isinstance(layer, _BatchNorm)]
+    momenta = [layer.momentum for layer in layers]
+    for layer in layers:
+        layer.momentum = 0.0
+    try:
+        yield
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum

@@ -119,7 +119,7 @@ def load(folder: str | Path, **parameters: Any) -> PULearner:
         else:
             setattr(learner, name, values if values.ndim else values[()])
     for owner, weights in parts.items():
-        setattr(learner, owner, _network(learner, weights, source))
+        setattr(learner, owner, _network(learner, owner, weights, source))
     return learner
 
 
@@ -179,11 +179,11 @@ def _array(tensor: Any) -> Any:
     return np.ascontiguousarray(tensor.detach().cpu().numpy())
 
 
-def _network(learner: Any, weights: dict[str, Any], source: Path) -> Any:
+def _network(learner: Any, name: str, weights: dict[str, Any], source: Path) -> Any:
     """Build the network anew and fill it with the saved weights."""
     import torch
 
-    network = learner._new_network("learners.load")
+    network = learner._new_part(name, "learners.load")
     try:
         network.load_state_dict({name: torch.as_tensor(part) for name, part in weights.items()})
     except RuntimeError as error:

@@ -98,6 +98,8 @@ class Stage:
         size of a population batch, and returns an array with one entry per step.
     before_epoch : callable, optional
         Called with the number of the epoch, the network in evaluation mode.
+    after_epoch : callable, optional
+        Likewise, when the steps are done and before the weights are judged.
     selectable : bool
         Whether weights of this stage may be the ones that are kept.
     betas : tuple of float
@@ -113,12 +115,22 @@ class Stage:
     pooled : bool
         Draw labeled and unlabeled rows from one urn, as a batch's population; its labeled part is
         empty then.
+    unlabeled : bool
+        Take unlabeled rows alone for a batch's population, also in a single sample.
+    labeled_batch : int, optional
+        Labeled rows per step, in place of the learner's; repeated where there are fewer.
     batch_size, steps : int, optional
         Rows of the population per step, and steps per epoch, in place of the learner's batch size
         and one pass.
     judge : callable, optional
         Says how good the weights are after an epoch, the higher the better. The stage ends when
         that has not risen for five epochs, and the next one starts from the best.
+    patience : int, optional
+        In place of the learner's.
+    from_best : bool
+        Begin with the best weights so far instead of the last.
+    renewed : bool
+        Begin each epoch with a new optimizer.
     reordered : bool
         Give the loss ``draws["order"]``, a random order of the batch's rows, labeled ones first.
     """
@@ -132,12 +144,18 @@ class Stage:
         default_factory=dict
     )
     before_epoch: Callable[[int], None] | None = None
+    after_epoch: Callable[[int], None] | None = None
     selectable: bool = True
     betas: tuple[float, float] = (0.9, 0.999)
     pooled: bool = False
+    unlabeled: bool = False
+    labeled_batch: int | None = None
     batch_size: int | None = None
     steps: int | None = None
     judge: Callable[[], float] | None = None
+    patience: int | None = None
+    from_best: bool = False
+    renewed: bool = False
     reordered: bool = False
     networks: tuple[str, ...] | None = None
     further: tuple[Turn, ...] = ()
@@ -178,6 +196,11 @@ class TrainingRows:
         return places
 
     @property
+    def unlabeled(self) -> Tensor:
+        """Places of the rows to train on that have no label."""
+        return self.population[~self.has_label[self.population]]
+
+    @property
     def has_label(self) -> Tensor:
         """Whether each row, held out or not, is labeled."""
         import torch
@@ -195,12 +218,15 @@ class Epoch:
 
         self.learner, self.stage, self.rows = learner, stage, rows
         self.population = rows.everything if stage.pooled else rows.population
+        if stage.unlabeled:
+            self.population = rows.unlabeled
         n_labeled, n_population = len(rows.labeled), len(self.population)
         self.batch = min(int(stage.batch_size or learner.batch_size), n_population)
         self.steps = stage.steps or n_population // self.batch
         share = n_labeled / n_population
         wanted = learner.labeled_batch or max(LEAST_LABELED_BATCH, round(share * self.batch))
-        self.labeled_batch = 0 if stage.pooled else min(int(wanted), n_labeled)
+        wanted = stage.labeled_batch or min(int(wanted), n_labeled)
+        self.labeled_batch = 0 if stage.pooled else wanted
         self.device, self.layout = rows.X.device, layout_of(rows.X)
         on_gpu = self.device.type == "cuda"
         self.rates = [torch.tensor(turn.learning_rate, device=self.device) for turn in stage.turns]
@@ -217,6 +243,8 @@ class Epoch:
     def run(self, rng: np.random.Generator, factor: float) -> float:
         """Train for one pass; return the mean loss."""
         self._set_rates(factor)
+        if self.stage.renewed:
+            forget(self.optimizers)
         self._refill(rng)
         self.step.zero_()
         if self.can_record and self.graph is None:
@@ -335,15 +363,20 @@ class Snapshot:
 
     def restore(self) -> None:
         """Put all but the moments back, which become zero, in the same memory."""
-        import torch
-
         self.network.load_state_dict(self.weights)
         for name, tensor in self.remembered.items():
             self.memory[name].copy_(tensor)
-        states = [state for optimizer in self.optimizers for state in optimizer.state.values()]
-        for value in (value for state in states for value in state.values()):
-            if isinstance(value, torch.Tensor):
-                value.zero_()
+        forget(self.optimizers)
+
+
+def forget(optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """Make the moments of optimizers zero, as those of new ones, in the same memory."""
+    import torch
+
+    states = [state for optimizer in optimizers for state in optimizer.state.values()]
+    for value in (value for state in states for value in state.values()):
+        if isinstance(value, torch.Tensor):
+            value.zero_()
 
 
 def _optimizer(learner: TorchPULearner, turn: Turn, rate: Tensor | None) -> torch.optim.Optimizer:
@@ -361,9 +394,16 @@ def _optimizer(learner: TorchPULearner, turn: Turn, rate: Tensor | None) -> torc
         "lr": turn.learning_rate if rate is None else rate,
         "weight_decay": turn.weight_decay,
     }
+    groups: list[dict[str, Any]] = [{"params": weights}]
+    if learner.spares_biases:
+        spared = [weight for weight in weights if weight.dim() < 2]
+        groups = [{"params": [weight for weight in weights if weight.dim() >= 2]}]
+        groups.append({"params": spared, "weight_decay": 0.0})
     if learner.optimizer == "sgd":
-        return torch.optim.SGD(weights, momentum=0.9, **options)
-    return torch.optim.Adam(weights, betas=turn.betas, capturable=rate is not None, **options)
+        # Only the fused form leaves a rate on the device where it is.
+        options["fused"] = None if rate is None else True
+        return torch.optim.SGD(groups, momentum=0.9, nesterov=learner.nesterov, **options)
+    return torch.optim.Adam(groups, betas=turn.betas, capturable=rate is not None, **options)
 
 
 def in_turns(rng: np.random.Generator, n: int, steps: int, batch: int) -> NDArray[np.int_]:

@@ -118,6 +118,9 @@ class TorchPULearner(PULearner):
     keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
+    # Whether SGD looks ahead, and whether weights that are no matrix are spared its decay.
+    nesterov: ClassVar[bool] = False
+    spares_biases: ClassVar[bool] = False
 
     # During a fit: the rows, and tensors that a loss changes in place, such as pseudo-labels.
     _rows: TrainingRows = field(init=False, repr=False)
@@ -130,6 +133,10 @@ class TorchPULearner(PULearner):
     @abstractmethod
     def _stages(self) -> list[Stage]:
         """Say what is minimized, for how long."""
+
+    def _set_aside(self, rows: TrainingRows, rng: np.random.Generator) -> TrainingRows:
+        """Return the rows without those that are kept for a purpose of the learner's own."""
+        return rows
 
     def _prepare(self, rows: TrainingRows) -> None:
         """Make what is remembered of each row; called once, before the first stage."""
@@ -177,12 +184,14 @@ class TorchPULearner(PULearner):
     @contextmanager
     def _during_fit(self, oracle: tuple[Any, ArrayLike] | None) -> Iterator[None]:
         """Forget afterwards what only a fit needs."""
+        known = set(vars(self))
         self._oracle = oracle
         try:
             yield
         finally:
-            for name in ("_oracle", "_rows", "_memory"):
-                self.__dict__.pop(name, None)
+            for name in set(vars(self)) - known:
+                if name.startswith("_"):
+                    delattr(self, name)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the logistic function of the decision function, and what is left to 1.
@@ -275,7 +284,8 @@ class TorchPULearner(PULearner):
             if not (self.warm_start and hasattr(self, "network_")):
                 self.network_ = self._new_network(caller)
             self.network_.to(device, memory_format=layout_of(rows.X))
-            self._rows, self._memory = rows, {}
+            self._memory = {}
+            self._rows = rows = self._set_aside(rows, rng)
             self._prepare(rows)
             judge = self._judge(rows, caller)
             self.history_: list[dict[str, float]] = []
@@ -295,6 +305,10 @@ class TorchPULearner(PULearner):
     def _new_network(self, caller: str) -> nn.Module:
         return network_for(self.shape_, self.network, caller)
 
+    def _new_part(self, name: str, caller: str) -> nn.Module:
+        """Build one of the networks anew, by the name of its attribute."""
+        return self._new_network(caller)
+
     def _trained(self) -> nn.Module:
         """Return all that is trained, as one module."""
         from torch import nn
@@ -313,10 +327,12 @@ class TorchPULearner(PULearner):
         """Train, and return the best weights so far with what they reached, and when."""
         epoch = Epoch(self, stage, rows)
         trained = self._trained()
+        if stage.from_best and best[2] is not None:
+            trained.load_state_dict(best[2])
         by_itself = stage.judge is not None
         leading: tuple[float, int, Any] = (-math.inf, 0, None) if by_itself else best
         judge = stage.judge or (judge if stage.selectable else None)
-        patience = STALLED if by_itself else self.patience
+        patience = stage.patience or (STALLED if by_itself else self.patience)
         waited = 0
         for number in range(stage.epochs):
             started = time.perf_counter()
@@ -325,6 +341,9 @@ class TorchPULearner(PULearner):
                 stage.before_epoch(number)
             trained.train()
             loss = epoch.run(rng, stage.schedule(number / stage.epochs))
+            if stage.after_epoch is not None:
+                trained.eval()
+                stage.after_epoch(number)
             measured = {"epoch": len(self.history_) + 1.0, "loss": loss}
             if judge is not None:
                 trained.eval()

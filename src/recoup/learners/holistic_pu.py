@@ -1,0 +1,389 @@
+"""HolisticPU: how predictions move while a network learns tells hidden positives from negatives."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.learners._augment import Views, views_of
+from recoup.learners._averages import follow, teacher_of
+from recoup.learners._base import LearnerTags
+from recoup.learners._nets import scores_of
+from recoup.learners._steps import Batch, Stage, TrainingRows
+from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners.upu import pu_risks
+from recoup.priors import PriorEstimate
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# The authors' steps per epoch, never more than a pass over their unlabeled rows.
+USUAL_STEPS = 512
+# Mean changes from here on are left out of a second search, where the released code finds a cut
+# above zero.
+STEEP = 0.2 / 9
+# Shares of pseudo-positives beyond these come from a search gone wrong rather than from data.
+CREDIBLE = (0.02, 0.98)
+
+
+def pairwise_trends(history: FloatArray, scale: float) -> FloatArray:
+    r"""Return the mean of :math:`\psi(a [s(t') - s(t)])` over all pairs of epochs.
+
+    :math:`\psi(u) = \mathrm{sign}(u) \log(1 + |u| + u^2 / 2)` lets no single jump decide.
+
+    Parameters
+    ----------
+    history : ndarray of shape (epochs, n)
+        The probability of each row to be positive, after each epoch.
+    scale : float
+        The factor a.
+    """
+    epochs = len(history)
+    total = np.zeros(history.shape[1])
+    for lag in range(1, epochs):
+        change = scale * (history[lag:] - history[:-lag])
+        size = np.abs(change)
+        total += (np.sign(change) * np.log1p(size + change**2 / 2)).sum(axis=0)
+    return total * 2 / (epochs * (epochs - 1))
+
+
+def adjacent_trends(history: FloatArray) -> FloatArray:
+    """Return the mean of log(1 + d + d²/2) over the changes d from an epoch to the next."""
+    change = np.diff(history, axis=0)
+    trends: FloatArray = np.log1p(change + change**2 / 2).mean(axis=0)
+    return trends
+
+
+def natural_break(values: FloatArray, criterion: str) -> float | None:
+    """Return the largest value of the lower of two groups; None where all values are the same.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    criterion : {"squares", "variance"}
+        What both groups together shall have least of: squared distances from their means, or
+        variance, which gives small groups more weight.
+    """
+    ranked = np.sort(np.asarray(values, float))
+    places = np.flatnonzero(np.diff(ranked) > 0)
+    if not len(places):
+        return None
+    # Around zero, differences of sums of squares lose no digits.
+    centered = ranked - ranked.mean()
+    sums, squares = np.cumsum(centered), np.cumsum(centered**2)
+    n_low = places + 1
+    n_high = len(ranked) - n_low
+    low = squares[places] - sums[places] ** 2 / n_low
+    high = squares[-1] - squares[places] - (sums[-1] - sums[places]) ** 2 / n_high
+    cost = low + high if criterion == "squares" else low / n_low + high / n_high
+    return float(ranked[places[np.argmin(cost)]])
+
+
+def falling_rate(done: float) -> float:
+    """Return the factor on the learning rate: the first 7/16 of half a wave."""
+    return math.cos(7 * math.pi / 16 * done)
+
+
+def trust(epoch: int, epochs: int) -> float:
+    """Return the weight of the pseudo-labels in an epoch, from 0; the rest says negative."""
+    return float((epoch / epochs) ** 0.8)
+
+
+def smoothed_positive_loss(scores: Tensor, smoothing: float) -> Tensor:
+    """Mean cross-entropy of logits against positive, with a share of the label for both classes."""
+    from torch.nn.functional import softplus
+
+    return softplus(-scores).mean() + smoothing / 2 * scores.mean()
+
+
+def consistency_loss(weak: Tensor, strong: Tensor, confidence: float) -> Tensor:
+    """Cross-entropy at strong views against the class of the weak one, where that is clear."""
+    from torch.nn.functional import softplus
+
+    sure = weak.abs() >= math.log(confidence / (1 - confidence))
+    return (sure * softplus(-strong * weak.sign())).mean()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HolisticPU(TorchPULearner):
+    r"""Watch predictions while a network learns labels, and cut the rows in two by their trend.
+
+    A network learns labeled against unlabeled rows, in equal numbers. After each of T epochs its
+    probability :math:`s_i(t)` that an unlabeled row is positive is noted. For negatives it falls
+    steadily, for hidden positives it does not. The trend of a row is
+
+    .. math:: \frac{2}{T (T - 1)} \sum_{t < t'} \psi(a [s_i(t') - s_i(t)]),
+              \quad \psi(u) = \mathrm{sign}(u) \log(1 + |u| + u^2 / 2)
+
+    and the cut that leaves two groups with the least spread says which rows are taken for positive.
+    A new network is trained on these pseudo-labels, whose weight rises from 0 to 1, and shall say
+    of a strongly changed row what it says, when it is sure, of a weakly changed one.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows, to choose the weights by. With None it is the
+        share of pseudo-positives.
+    trend_epochs : int, default=15
+        Epochs of the first network, at least 2.
+    steps_per_epoch : int, default=512
+        Steps that count as an epoch; one pass over the unlabeled rows where that is shorter.
+        Where predictions have settled after one epoch, there is no trend left to see.
+    trend : {"pairs", "adjacent"}, default="pairs"
+        The published form above, or that of the released code, the mean of log(1 + d + d²/2) over
+        the changes d from an epoch to the next, which is above zero for predictions that only
+        swing.
+    trend_scale : float, default=1.0
+        The factor a.
+    criterion : {"variance", "squares"}, default="variance"
+        What the two groups have least of, together: variance, as in the paper, or squared
+        distances from their means, as in the released code. The latter lets a few rows with steep
+        trends have a group of their own.
+    smoothing : float, default=0.1
+        Share of a label that is spread over both classes, for labeled rows of the first network.
+    averaging : float, default=0.999
+        Share of itself that the mean of the first network's weights keeps in each of 512 steps; in
+        an epoch of fewer steps, it forgets as much. That mean makes the predictions.
+    confidence : float, default=0.9
+        From which probability on a prediction is a target for the strong view.
+    flip : bool, optional
+        Whether mirror images are of the same class. By default only for images with colors.
+    epochs : int, default=25
+        Of the second network.
+    batch_size : int, default=64
+        Unlabeled rows per step, and labeled ones.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``optimizer="sgd"`` (with
+    Nesterov's momentum), ``learning_rate=0.003`` (the authors: 0.0005 to 0.002), which falls along
+    a wave to a fifth, and ``weight_decay=5e-4`` on matrices alone. By default the weights are kept
+    whose predictions on held-out rows have the lowest risk for that share of positives; the authors
+    keep the last ones.
+
+    Attributes
+    ----------
+    cut_ : float
+        The trend above which rows were taken for positive.
+    pseudo_share_ : float
+        The share of such rows among the unlabeled ones.
+
+    References
+    ----------
+    Wang, Wan, Geng, Li and Chen, "Beyond myopia: learning from positive and unlabeled data through
+    holistic predictive trends", NeurIPS 2023. One logit stands for the two of the authors. Views
+    of vectors, which they do not change, get noise, and lose features if strong; the learning rate
+    falls from epoch to epoch, not from step to step.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="holistic-pu",
+        family="disambiguation",
+        cost="a fixed number of steps, and n per epoch",
+        source="Wang et al. 2023",
+        estimates_alpha=True,
+        backend="torch",
+    )
+    natural_select: ClassVar[Select] = "loss"
+    nesterov: ClassVar[bool] = True
+    spares_biases: ClassVar[bool] = True
+
+    alpha: Any = None
+    epochs: int = 25
+    batch_size: int = 64
+    learning_rate: float = 0.003
+    weight_decay: float = 5e-4
+    optimizer: Literal["adam", "sgd"] = "sgd"
+    trend_epochs: int = 15
+    steps_per_epoch: int = USUAL_STEPS
+    trend: Literal["pairs", "adjacent"] = "pairs"
+    trend_scale: float = 1.0
+    criterion: Literal["squares", "variance"] = "variance"
+    smoothing: float = 0.1
+    averaging: float = 0.999
+    confidence: float = 0.9
+    flip: bool | None = None
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        for name, least in (("trend_epochs", 2), ("steps_per_epoch", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least {least}. "
+                    f"Got {brief(value)}."
+                )
+        rules: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+            ("trend_scale", lambda value: 0 < value < math.inf, "above 0"),
+            ("smoothing", lambda value: 0 <= value < 1, "of at least 0 and below 1"),
+            ("averaging", lambda value: 0 < value < 1, "above 0 and below 1"),
+            ("confidence", lambda value: 0.5 < value < 1, "above 0.5 and below 1"),
+        )
+        for name, sound, rule in rules:
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool) or not sound(value):
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
+                )
+        for name, known in (
+            ("trend", ("pairs", "adjacent")),
+            ("criterion", ("squares", "variance")),
+        ):
+            if getattr(self, name) not in known:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be one of {', '.join(map(repr, known))}. "
+                    f"Got {brief(getattr(self, name))!r}."
+                )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        watched = {"_teacher": self._teacher} if hasattr(self, "_teacher") else {}
+        return {"network_": self.network_, **watched}
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+
+        self._views: Views = views_of(rows.X[rows.everything], flip=self.flip)
+        # The second network begins where this fit began, the first one always anew.
+        self._beginning = {
+            name: weight.clone() for name, weight in self.network_.state_dict().items()
+        }
+        self.network_.load_state_dict(self._new_network("HolisticPU.fit").state_dict())
+        self._teacher = teacher_of(self.network_)
+        self._history: list[FloatArray] = []
+        self._memory["pseudo-labels"] = rows.has_label.float()
+        self._memory["trust"] = torch.zeros((), device=rows.X.device)
+
+    def _stages(self) -> list[Stage]:
+        whole_pass = max(1, len(self._rows.unlabeled) // self.batch_size)
+        steps = min(self.steps_per_epoch, whole_pass)
+        kept = self.averaging ** (USUAL_STEPS / steps)
+
+        def stage(loss: Any, epochs: int, **options: Any) -> Stage:
+            return Stage(
+                loss,
+                epochs,
+                self.learning_rate,
+                self.weight_decay,
+                schedule=falling_rate,
+                unlabeled=True,
+                labeled_batch=self.labeled_batch or self.batch_size,
+                steps=steps,
+                **options,
+            )
+
+        return [
+            stage(
+                self._label_loss,
+                self.trend_epochs,
+                networks=("network_",),
+                after_step=lambda: follow(self._teacher, self.network_, kept),
+                after_epoch=self._note,
+                selectable=False,
+            ),
+            stage(self._pseudo_label_loss, self.epochs, before_epoch=self._begin),
+        ]
+
+    def _label_loss(self, batch: Batch) -> Tensor:
+        import torch
+        from torch.nn.functional import softplus
+
+        n = len(batch.labeled)
+        labeled = (self._views.weak(batch.labeled), self._views.strong(batch.labeled))
+        views = torch.cat([*labeled, self._views.weak(batch.population)])
+        scores = scores_of(batch.network, views)
+        return (
+            smoothed_positive_loss(scores[: 2 * n], self.smoothing)
+            + softplus(scores[2 * n :]).mean()
+        )
+
+    def _note(self, epoch: int) -> None:
+        """Remember what is thought of the unlabeled rows, and judge them after the last epoch."""
+        import torch
+
+        places = self._rows.unlabeled
+        self._teacher.eval()
+        with torch.no_grad():
+            chunks: Any = torch.split(places, SCORED_AT_ONCE)
+            views = (self._views.weak(self._rows.X[chunk]) for chunk in chunks)
+            scores = torch.cat([scores_of(self._teacher, view) for view in views])
+        self._history.append(scores.double().sigmoid().cpu().numpy())
+        if epoch == self.trend_epochs - 1:
+            self._guess_labels(places)
+            del self._teacher
+
+    def _guess_labels(self, places: Tensor) -> None:
+        import torch
+
+        trends = self._trends()
+        self.cut_ = self._cut(trends)
+        positive = trends > self.cut_
+        self.pseudo_share_ = float(positive.mean())
+        if not CREDIBLE[0] <= self.pseudo_share_ <= CREDIBLE[1]:
+            warnings.warn(
+                f"HolisticPU.fit takes {self.pseudo_share_:.1%} of the unlabeled rows for "
+                f"positive. If that cannot be, its predictions did not change between epochs, or "
+                f"all alike: take another learning_rate or steps_per_epoch.",
+                RecoupWarning,
+                stacklevel=2,
+            )
+        if self.alpha_ is None:
+            self.alpha_ = self.pseudo_share_
+            self.prior_ = PriorEstimate(alpha=self.alpha_, method=self.tags.key)
+            self.pi_ = self._population_share(self._rows.has_label.long().cpu().numpy())
+        labels = torch.as_tensor(positive, dtype=torch.float32, device=places.device)
+        self._memory["pseudo-labels"].index_copy_(0, places, labels)
+
+    def _trends(self) -> FloatArray:
+        history = np.array(self._history)
+        if self.trend == "pairs":
+            return pairwise_trends(history, self.trend_scale)
+        return adjacent_trends(history)
+
+    def _cut(self, trends: FloatArray) -> float:
+        found = natural_break(trends, self.criterion)
+        if found is not None and self.trend == "adjacent" and found > 0:
+            flat = trends[trends < STEEP]
+            found = natural_break(flat, self.criterion) if len(flat) else None
+        if found is None:
+            warnings.warn(
+                "HolisticPU.fit finds no break between the trends of unlabeled rows, and cuts at "
+                "their median. Take another learning_rate or steps_per_epoch.",
+                RecoupWarning,
+                stacklevel=2,
+            )
+            found = float(np.median(trends))
+        return found
+
+    def _begin(self, epoch: int) -> None:
+        if epoch == 0:
+            self.network_.load_state_dict(self._beginning)
+        self._memory["trust"].fill_(trust(epoch, self.epochs))
+
+    def _pseudo_label_loss(self, batch: Batch) -> Tensor:
+        import torch
+        from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+        n_labeled, n_unlabeled = len(batch.labeled), len(batch.population)
+        weak = (self._views.weak(batch.labeled), self._views.weak(batch.population))
+        views = torch.cat([*weak, self._views.strong(batch.population)])
+        scores = scores_of(batch.network, views)
+        labeled, others = scores[:n_labeled], scores[n_labeled:]
+        unlabeled, strong = others[:n_unlabeled], others[n_unlabeled:]
+        targets = self._memory["trust"] * self._memory["pseudo-labels"][batch.population_rows]
+        return (
+            softplus(-labeled).mean()
+            + binary_cross_entropy_with_logits(unlabeled, targets)
+            + consistency_loss(unlabeled.detach(), strong, self.confidence)
+        )
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        # A smooth accuracy: the share of positives is known since the cut.
+        assert self.pi_ is not None
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative

@@ -1,0 +1,523 @@
+"""LaGAM: soft labels follow what would help a classifier on rows that it does not train on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._augment import Views, views_of
+from recoup.learners._base import LearnerTags
+from recoup.learners._nets import last_layer, statistics_kept, with_features
+from recoup.learners._steps import Batch, Stage, TrainingRows
+from recoup.learners._torch import FEWEST_HELD_OUT, SCORED_AT_ONCE, TorchPULearner
+from recoup.scores.split import PUStratifiedKFold
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# Probabilities stay this far from 0 and 1.
+LEAST_CHANCE = 1e-4
+MOST_SCORE = math.log((1 - LEAST_CHANCE) / LEAST_CHANCE)
+PROJECTED_TO = 128
+# Both parameters of the beta distribution of the shares of mixing.
+MIXING_SHAPE = 4.0
+# k-means looks at this many rows per cluster at most.
+ROWS_PER_CLUSTER, RESTARTS, ITERATIONS = 256, 5, 20
+# After these shares of all epochs the learning rate is a tenth of what it was.
+DECAYS = (0.625, 0.75, 0.875)
+
+
+def balanced_loss(scores: Tensor, labels: Tensor) -> Tensor:
+    """Sum over both classes of the mean cross-entropy, with soft labels as weights, from logits."""
+    losses = _class_losses(scores)
+    weights = _both_classes(labels)
+    return ((weights * losses).sum(0) / weights.sum(0).clamp(min=1e-8)).sum()
+
+
+def _class_losses(scores: Tensor) -> Tensor:
+    """Return the loss of each row in class 0 and in class 1."""
+    import torch
+    from torch.nn.functional import softplus
+
+    clipped = scores.clamp(-MOST_SCORE, MOST_SCORE)
+    return torch.stack([softplus(clipped), softplus(-clipped)], dim=1)
+
+
+def _both_classes(labels: Tensor) -> Tensor:
+    import torch
+
+    return torch.stack([1 - labels, labels], dim=1)
+
+
+def _slopes(scores: Tensor) -> Tensor:
+    """Return the derivative of each class's loss by the score."""
+    import torch
+
+    chances = scores.sigmoid()
+    inside = scores.abs() <= MOST_SCORE
+    return torch.stack([chances, chances - 1], dim=1) * inside[:, None]
+
+
+def weight_gradient(features: Tensor, scores: Tensor, labels: Tensor) -> Tensor:
+    """Return the derivative of the balanced loss by the weights of a last layer."""
+    weights = _both_classes(labels)
+    pulls = (_slopes(scores) * weights / weights.sum(0).clamp(min=1e-8)).sum(1)
+    return features.T @ pulls
+
+
+def label_gradient(
+    features: Tensor, scores: Tensor, labels: Tensor, outer: Tensor, rate: float
+) -> Tensor:
+    """Return how an outer loss changes with the weights of each row in both classes.
+
+    The weights of the last layer take one step down the balanced loss; a change of a row's soft
+    label changes that step, and so the outer loss after it.
+
+    Parameters
+    ----------
+    features, scores, labels : Tensor
+        Of the rows.
+    outer : Tensor
+        Derivative of the outer loss by the weights after the step.
+    rate : float
+        Learning rate of the step.
+
+    Returns
+    -------
+    Tensor of shape (n, 2)
+    """
+    weights = _both_classes(labels)
+    mass = weights.sum(0).clamp(min=1e-8)
+    # A step of a row's own size changes the outer loss by so much.
+    effect = -rate * (features @ outer)[:, None] * _slopes(scores)
+    # The mass of a class, by which its losses are divided, contains the row as well.
+    return effect / mass - (effect * weights).sum(0) / mass**2
+
+
+def support_loss(positives: Tensor, others: Tensor, share: float) -> Tensor:
+    """Return the balanced loss of positives and negatives, where the latter are among others.
+
+    Parameters
+    ----------
+    positives, others : Tensor
+        Scores.
+    share : float
+        Share of positives among the others; their part is subtracted, as far as a loss can be.
+    """
+    found, taken = _class_losses(positives).mean(0).flip(0)
+    negative = (_class_losses(others)[:, 0].mean() - share * taken) / (1 - share)
+    loss: Tensor = found + negative.clamp(min=0)
+    return loss
+
+
+def contrastive_losses(
+    weak: Tensor, strong: Tensor, partners: Tensor, temperature: float
+) -> tuple[Tensor, Tensor]:
+    """Return how far twins are apart, and how far partners are, among all rows of a batch.
+
+    Parameters
+    ----------
+    weak, strong : Tensor of shape (n, d)
+        Two views of the rows, of length 1.
+    partners : Tensor of bool, of shape (n, 2n)
+        Which of the weak and strong views belong with a weak one. Its twin always does.
+    temperature : float
+        The lower, the more the nearest ones count.
+    """
+    import torch
+
+    n = len(weak)
+    likeness = weak @ torch.cat([weak, strong]).T / temperature
+    itself = torch.eye(n, 2 * n, dtype=torch.bool, device=weak.device)
+    twins = itself.roll(n, 1)
+    rest = likeness.masked_fill(itself, -math.inf).logsumexp(1, keepdim=True)
+    logs = likeness - rest
+    chosen = (partners | twins) & ~itself
+    instance = -(logs * twins).sum() / n
+    return instance, -((logs * chosen).sum(1) / chosen.sum(1)).mean()
+
+
+def nearest(weak: Tensor, strong: Tensor, count: int) -> Tensor:
+    """Mark the views that are nearest to each weak one, which counts itself."""
+    import torch
+
+    likeness = weak @ torch.cat([weak, strong]).T
+    places = likeness.topk(min(count, likeness.shape[1]), dim=1).indices
+    return torch.zeros_like(likeness, dtype=torch.bool).scatter(1, places, True)
+
+
+def k_means(points: Tensor, clusters: int) -> Tensor:
+    """Return the number of each point's cluster, the best of some attempts."""
+    import torch
+    from torch.nn.functional import one_hot
+
+    def choose(n: int, most: int) -> Tensor:
+        return torch.randperm(n, device=points.device)[:most]
+
+    def assigned(rows: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
+        closeness = rows @ centers.T - (centers**2).sum(1) / 2
+        best: Any = closeness.max(1)
+        return best.values.sum(), best.indices
+
+    sample = points[choose(len(points), ROWS_PER_CLUSTER * clusters)]
+    found: list[tuple[float, Tensor]] = []
+    for _ in range(RESTARTS):
+        centers = sample[choose(len(sample), clusters)]
+        for _ in range(ITERATIONS):
+            members = one_hot(assigned(sample, centers)[1], len(centers)).to(sample.dtype)
+            sizes = members.sum(0)[:, None]
+            means = members.T @ sample / sizes.clamp(min=1)
+            # A cluster without members stays where it is.
+            centers = torch.where(sizes > 0, means, centers)
+        found.append((float(assigned(sample, centers)[0]), centers))
+    best = max(found, key=lambda attempt: attempt[0])[1]
+    return assigned(points, best)[1]
+
+
+def label_momentum(epoch: int, epochs: int, start: float, end: float) -> float:
+    """Return the share of itself that a soft label keeps in an epoch."""
+    return start + (end - start) * epoch / epochs
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LaGAM(TorchPULearner):
+    r"""Move soft labels where a classifier that learns from them would do better on other rows.
+
+    Each row has a soft label y, at first 1 if it is labeled and 0 if not. A classifier is trained
+    on them, on mixtures of rows as well, by a loss in which each class counts once,
+
+    .. math:: B = \frac{\sum y_i \ell_i^+}{\sum y_i}
+                  + \frac{\sum (1 - y_i) \ell_i^-}{\sum (1 - y_i)}
+
+    In each step its last layer is moved by :math:`B` for trial, and the loss of the result on
+    *support* rows is differentiated by the soft labels of the batch. The class that would lower it
+    more, :math:`\hat y`, draws the label: :math:`y \leftarrow \rho y + (1 - \rho) \hat y`. At the
+    same time features are learned by contrast: a row shall be near to its strongly changed view,
+    and to rows of its cluster and predicted class.
+
+    The published method needs support rows of both classes that are known for sure. Pass some as
+    ``support`` to :meth:`fit` if you have any. Without them, a share of the labeled and of the
+    population's rows is set aside, and their negative part is what remains of the population's
+    loss when that of positives is taken off, as in nnPU, divided by the share of negatives. That
+    is another method, so call its results by another name.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows, for the loss of support rows without classes
+        and to choose the weights by; a word has it estimated, by that method.
+    warm_up_epochs : int, default=5
+        Epochs with the first labels, without clusters. These weights are never the ones kept.
+    epochs : int, default=75
+        Epochs after that. The authors take 20 and 380, with a tenth of the learning rate.
+    clusters : int, default=50
+        Into which the features are grouped at the beginning of each epoch. The authors take 5
+        (CIFAR-10) or 100.
+    neighbors : int, default=10
+        Nearest views that count as partners, from an eighth of all epochs on.
+    temperature : float, default=0.07
+        Of the contrastive loss.
+    momentum : tuple of float, default=(0.95, 0.8)
+        The share :math:`\rho` that a soft label keeps, in the first epoch and in the last.
+    meta_learning_rate : float, default=0.001
+        Of the step for trial.
+    support_fraction : float, default=0.2
+        Share of the rows to train on that is set aside as support, where none is given. Where that
+        is fewer than four labeled rows, the rows to train on are the support too.
+    flip : bool, optional
+        Whether mirror images are of the same class. By default only for images with colors.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``optimizer="sgd"`` and
+    ``learning_rate=0.01``, which falls to a tenth three times.
+
+    Attributes
+    ----------
+    support_ : {"given", "set aside"}
+        Which of the two methods it was.
+    implied_alpha_ : float
+        Mean soft label of the unlabeled rows at the end.
+
+    References
+    ----------
+    Long, Wang, Jiang, Feng, Yao, Chen and Zhao, "Positive-unlabeled learning by latent group-aware
+    meta disambiguation", CVPR 2024. Here a batch has labeled rows of its own, a row counts as
+    predicted positive from 1/2 on (in their code from 0.62), one pass makes all views, and the
+    step for trial is computed in closed form.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="lagam",
+        family="disambiguation",
+        cost="n per epoch, four times, and n to cluster",
+        source="Long et al. 2024",
+        needs_alpha=True,
+        backend="torch",
+    )
+
+    alpha: Any = "estimate"
+    epochs: int = 75
+    learning_rate: float = 0.01
+    optimizer: Literal["adam", "sgd"] = "sgd"
+    warm_up_epochs: int = 5
+    clusters: int = 50
+    neighbors: int = 10
+    temperature: float = 0.07
+    momentum: tuple[float, float] = (0.95, 0.8)
+    meta_learning_rate: float = 0.001
+    support_fraction: float = 0.2
+    flip: bool | None = None
+
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike,
+        *,
+        support: tuple[Any, ArrayLike] | None = None,
+        oracle: tuple[Any, ArrayLike] | None = None,
+    ) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, ...)
+            Numbers, without gaps: vectors, or images as (n, channels, height, width).
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        support : tuple of (X, y_true), optional
+            Other rows of known class, of both classes, as the published method has them.
+        oracle : tuple of (X, y_true), optional
+            Rows of known class to select the weights by, in benchmarks.
+
+        Returns
+        -------
+        LaGAM
+            Itself.
+        """
+        self._given = support
+        try:
+            return super().fit(X, s, oracle=oracle)
+        finally:
+            del self._given
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        for name, least in (("warm_up_epochs", 1), ("clusters", 1), ("neighbors", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least {least}. "
+                    f"Got {brief(value)}."
+                )
+        for name, most in (
+            ("temperature", math.inf),
+            ("meta_learning_rate", math.inf),
+            ("support_fraction", 0.5),
+        ):
+            value = getattr(self, name)
+            sound = isinstance(value, Real) and not isinstance(value, bool)
+            if not sound or not 0 < float(value) <= most or value == math.inf:
+                rule = "above 0" if most == math.inf else f"above 0 and at most {most:g}"
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
+                )
+        try:
+            start, end = self.momentum
+            sound = 0 <= start <= 1 and 0 <= end <= 1
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise InvalidInputError(
+                f"{caller} needs momentum to be two shares, from 0 to 1, for the first epoch and "
+                f"the last. Got {brief(self.momentum)}."
+            )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"network_": self.network_, "_projection": self._projection}
+
+    def _set_aside(self, rows: TrainingRows, rng: np.random.Generator) -> TrainingRows:
+        assert self.pi_ is not None
+        if self._given is not None:
+            self.support_ = "given"
+            return self._take_support(rows, *self._given)
+        self.support_, self._support_share = "set aside", self.pi_
+        chosen, left = self._split(rows, rng)
+        positives, others = (part[chosen[part]] for part in (rows.labeled, rows.population))
+        self._support = (rows.X[positives], rows.X[others])
+        return replace(
+            rows,
+            labeled=rows.labeled[left[rows.labeled]],
+            population=rows.population[left[rows.population]],
+        )
+
+    def _split(self, rows: TrainingRows, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """Mark rows to support with, and rows to train on."""
+        import torch
+
+        chosen = torch.zeros(len(rows.X), dtype=torch.bool, device=rows.X.device)
+        everything, seed = rows.everything, int(rng.integers(2**31))
+        if self.support_fraction * len(rows.labeled) < FEWEST_HELD_OUT:
+            chosen[everything] = True
+            return chosen, chosen
+        folds = PUStratifiedKFold(round(1 / self.support_fraction), random_state=seed)
+        X, s = (part[everything].cpu().numpy() for part in (rows.X, rows.has_label.long()))
+        _, taken = next(iter(folds.split(X.reshape(len(X), -1), s)))
+        chosen[everything[torch.as_tensor(taken, device=everything.device)]] = True
+        return chosen, ~chosen
+
+    def _take_support(self, rows: TrainingRows, X: Any, y: ArrayLike) -> TrainingRows:
+        import torch
+
+        support = self._tensor(self._checked_rows(X, reset=False), rows.X.device)
+        classes = np.asarray(y)
+        if len(classes) != len(support) or set(np.unique(classes)) != {0, 1}:
+            raise InvalidInputError(
+                f"LaGAM.fit needs support to be rows of both classes, and their classes, 0 or 1. "
+                f"Got {len(support):,} rows and {brief(y)}. Leave it out if none is known."
+            )
+        positive = torch.as_tensor(classes == 1, device=rows.X.device)
+        self._support, self._support_share = (support[positive], support[~positive]), 0.0
+        return rows
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+        from torch import nn
+
+        self._views: Views = views_of(
+            rows.X[rows.everything], flip=self.flip, changes=3, chance=1.0, hole_varies=True
+        )
+        self._last = last_layer(self.network_, "LaGAM.fit")
+        width = self._last.in_features
+        self._projection = nn.Sequential(
+            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, PROJECTED_TO)
+        ).to(rows.X.device)
+        self._memory["labels"] = rows.has_label.float()
+        self._memory["cluster"] = torch.zeros(len(rows.X), dtype=torch.long, device=rows.X.device)
+        self._memory["momentum"] = torch.ones((), device=rows.X.device)
+        self._memory["neighbors"] = torch.zeros((), dtype=torch.bool, device=rows.X.device)
+
+    def _stages(self) -> list[Stage]:
+        total = self.warm_up_epochs + self.epochs
+        draws = {
+            "share": _shares,
+            "positives": self._support_rows(0),
+            "others": self._support_rows(1),
+        }
+
+        def stage(loss: Any, begun: int, epochs: int, **options: Any) -> Stage:
+            def schedule(done: float) -> float:
+                passed = (begun + done * epochs) / total
+                return float(0.1 ** sum(passed >= decay for decay in DECAYS))
+
+            return Stage(
+                loss,
+                epochs,
+                self.learning_rate,
+                self.weight_decay,
+                schedule=schedule,
+                draws=draws,
+                reordered=True,
+                unlabeled=True,
+                **options,
+            )
+
+        return [
+            stage(self._warm_up_loss, 0, self.warm_up_epochs, selectable=False),
+            stage(self._loss, self.warm_up_epochs, self.epochs, before_epoch=self._group),
+        ]
+
+    def _support_rows(self, part: int) -> Any:
+        rows = self._support[part]
+
+        def draw(rng: np.random.Generator, steps: int, batch: int) -> Any:
+            return rng.integers(len(rows), size=(steps, min(batch, len(rows))))
+
+        return draw
+
+    def _group(self, epoch: int) -> None:
+        """Cluster the features of the rows, and set what changes from epoch to epoch."""
+        import torch
+
+        passed, total = self.warm_up_epochs + epoch, self.warm_up_epochs + self.epochs
+        self._memory["momentum"].fill_(label_momentum(passed, total, *self.momentum))
+        self._memory["neighbors"].fill_(passed > total / 8)
+        places = self._rows.everything
+        chunks: Any = torch.split(places, SCORED_AT_ONCE)
+        with torch.no_grad():
+            points = torch.cat([self._seen(self._rows.X[chunk])[1] for chunk in chunks])
+        self._memory["cluster"].index_copy_(0, places, k_means(points, self.clusters))
+
+    def _seen(self, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return features, their projections of length 1, and scores."""
+        from torch.nn.functional import normalize
+
+        features, scores = with_features(self.network_, self._last, X)
+        return features, normalize(self._projection(features)), scores
+
+    def _warm_up_loss(self, batch: Batch) -> Tensor:
+        return self._loss(batch, with_first_labels=True)
+
+    def _loss(self, batch: Batch, with_first_labels: bool = False) -> Tensor:
+        import torch
+
+        rows = torch.cat([batch.labeled, batch.population])
+        places = torch.cat([batch.labeled_rows, batch.population_rows])
+        share, order = batch.draws["share"], batch.draws["order"]
+        weak = self._views.weak(rows)
+        mixed = share * weak + (1 - share) * weak[order]
+        seen = self._seen(torch.cat([weak, self._views.strong(rows), mixed]))
+        (features, *_), (points, strong_points, _), (scores, _, mixed_scores) = (
+            part.chunk(3) for part in seen
+        )
+        labels = self._memory["labels"][places]
+        partners = torch.zeros(len(rows), 2 * len(rows), dtype=torch.bool, device=rows.device)
+        if not with_first_labels:
+            labels = self._moved(batch, features.detach(), scores.detach(), labels)
+            self._memory["labels"].index_copy_(0, places, labels)
+            kind = 2 * self._memory["cluster"][places] + (scores > 0)
+            near = nearest(points.detach(), strong_points.detach(), self.neighbors)
+            partners = (kind[:, None] == kind).repeat(1, 2) | (near & self._memory["neighbors"])
+        twins, groups = contrastive_losses(points, strong_points, partners, self.temperature)
+        mixed_labels = share * labels + (1 - share) * labels[order]
+        of_labels = balanced_loss(scores, labels) + balanced_loss(mixed_scores, mixed_labels)
+        return of_labels + twins + (0.0 if with_first_labels else groups)
+
+    def _moved(self, batch: Batch, features: Tensor, scores: Tensor, labels: Tensor) -> Tensor:
+        """Move soft labels towards the class that would help on support rows."""
+        import torch
+
+        parts = [
+            rows[batch.draws[name]]
+            for rows, name in zip(self._support, ("positives", "others"), strict=True)
+        ]
+        with torch.no_grad(), statistics_kept(self.network_):
+            support, _ = with_features(self.network_, self._last, torch.cat(parts))
+        weight = self._last.weight.detach()[0]
+        step = weight_gradient(features, scores, labels)
+        tried = (weight - self.meta_learning_rate * step).requires_grad_()
+        with torch.enable_grad():
+            bias = 0.0 if self._last.bias is None else self._last.bias.detach()
+            found = support @ tried + bias
+            n_positives = len(parts[0])
+            loss = support_loss(found[:n_positives], found[n_positives:], self._support_share)
+            (outer,) = torch.autograd.grad(loss, tried)
+        change = label_gradient(features, scores, labels, outer, self.meta_learning_rate)
+        helpful = (change[:, 1] < change[:, 0]).to(labels.dtype)
+        kept = self._memory["momentum"]
+        moved = kept * labels + (1 - kept) * helpful
+        n_labeled = len(batch.labeled)
+        return torch.cat([labels[:n_labeled], moved[n_labeled:]])
+
+    def _conclude(self, rows: TrainingRows) -> None:
+        self.implied_alpha_ = float(self._memory["labels"][rows.unlabeled].mean())
+
+
+def _shares(rng: np.random.Generator, steps: int, batch: int) -> FloatArray:
+    shares: FloatArray = rng.beta(MIXING_SHAPE, MIXING_SHAPE, size=steps)
+    return np.maximum(shares, 1 - shares)

@@ -1,0 +1,293 @@
+"""P3Mix: undecided unlabeled rows are mixed with the positives next to the boundary."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from recoup._checks import FloatArray, brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._averages import follow, predicted, running_mean, teacher_of
+from recoup.learners._base import LearnerTags
+from recoup.learners._mixing import mixed_scores, mixing_layer
+from recoup.learners._steps import Batch, Stage, TrainingRows
+from recoup.learners._torch import TorchPULearner
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor, nn
+
+# Keeps logarithms finite; without it the third term of P3Mix-E would run away.
+CLOSEST_TO_CERTAIN = 1e-4
+SLOWEST_TEACHER = 0.997
+# The learning rate is halved after each of these shares of the epochs.
+HALVED_AT = (0.1, 0.2, 0.3, 0.4, 0.5)
+# From which probability on an unlabeled row is no longer undecided.
+USUAL_THRESHOLD = {"e": 0.85, "c": 0.8}
+
+
+def undecided(chances: Tensor, threshold: float) -> Tensor:
+    """Mark probabilities strictly between 1 - threshold and threshold."""
+    return (chances > 1 - threshold) & (chances < threshold)
+
+
+def most_uncertain(scores: Tensor, k: int) -> Tensor:
+    """Return the places of the k predictions with the largest entropy, from logits."""
+    # The entropy falls with the distance of a logit from zero.
+    return scores.abs().argsort(stable=True)[:k]
+
+
+def chances_of(mixed: Tensor) -> Tensor:
+    """Turn logits at mixed rows into probabilities that are never certain."""
+    return mixed.sigmoid().clamp(CLOSEST_TO_CERTAIN, 1 - CLOSEST_TO_CERTAIN)
+
+
+def mixing_losses(chances: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of each mixed row against its mixed target, and the entropy of each."""
+    logs, others = chances.log(), (1 - chances).log()
+    against = -(targets * logs + (1 - targets) * others)
+    return against, -(chances * logs + (1 - chances) * others)
+
+
+def early_learning_loss(chances: Tensor, taught: Tensor) -> Tensor:
+    r"""Mean of :math:`\ln(1 - \langle t, q \rangle)`, lowest where predictions agree with t."""
+    return (1 - taught * chances - (1 - taught) * (1 - chances)).log().mean()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class P3Mix(TorchPULearner):
+    r"""Take unlabeled rows for negatives, and correct the boundary by whom they are mixed with.
+
+    Labeled rows have target 1, unlabeled ones 0. A row x is trained on as a mixture with a partner
+    x', :math:`\lambda x + (1 - \lambda) x'`, whose target is mixed likewise. The boundary that
+    comes of this lies too far among the positives. So an unlabeled row whose predicted probability
+    is undecided, between :math:`1 - \gamma` and :math:`\gamma`, gets its partner from the k labeled
+    rows with the most uncertain predictions, which are those next to the boundary; all others have
+    any row of the batch. With q the predictions at mixed rows and H their entropy,
+
+    .. math:: L_0 = \omega_P\, CE_P(\tilde y, q) + \omega_U\, CE_U(\tilde y, q) + \omega_H\, H(q)
+
+    P3Mix-E adds :math:`\omega_R\, E \ln(1 - \langle \tilde t, q \rangle)`, with predictions t of
+    a teacher, the mean of the weights after each epoch. P3Mix-C instead takes unlabeled rows that
+    are predicted above :math:`\gamma` for positive in that step.
+
+    Parameters
+    ----------
+    mode : {"e", "c"}, default="e"
+        Early-learning regularization, or correction of targets.
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows. Training needs none; with it, weights are
+        selected by the accuracy that it recovers, without by the area under the ROC curve.
+    epochs : int, default=80
+        Passes over the unlabeled rows.
+    steps_per_epoch : int, optional
+        In place of one pass. The authors have 200 epochs of 20 steps of 512 rows, which is 40
+        passes over their unlabeled rows.
+    warm_up : float, default=0.05
+        Share of the epochs in which all partners are random; these weights are never kept.
+    threshold : float, optional
+        :math:`\gamma`, by default 0.85 in mode e and 0.8 in mode c.
+    n_candidates : int, default=100
+        k; all labeled rows if there are fewer.
+    mixing_shape : float, default=1.0
+        Both parameters of the beta distribution of :math:`\lambda`, of which the larger of it and
+        its rest is taken.
+    mix_layer : int, optional
+        Where to mix: -1 for rows as they are, k for what comes out of the layer k with weights,
+        counted from 0. By default rows of vectors, and the last convolution's output of images.
+    labeled_weight, unlabeled_weight, entropy_weight : float, default=1.0, 1.0, 0.1
+        :math:`\omega_P, \omega_U, \omega_H`.
+    teacher_weight : float, default=1.0
+        :math:`\omega_R`, in mode e.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``weight_decay=1e-6``. The
+    learning rate is halved five times in the first half of the epochs; the authors' is 5e-5, for
+    convolutions. Where a network has learned its few labels by heart, which shows in too few
+    predicted positives, take a lower one. As many labeled as unlabeled rows are in a batch, so
+    ``labeled_batch`` has no effect.
+
+    Attributes
+    ----------
+    teacher_ : Module
+        With the mean weights; mode e only.
+
+    References
+    ----------
+    Li, Li, Feng and Ouyang, "Who is your right mixup partner in positive and unlabeled learning",
+    ICLR 2022. Here the teacher predicts in evaluation mode, with the student's batch statistics,
+    and so does the student where it says which rows are undecided.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="p3mix",
+        family="disambiguation",
+        cost="a number of steps, about twice as long as others",
+        source="Li et al. 2022",
+        backend="torch",
+    )
+
+    alpha: Any = None
+    mode: Literal["e", "c"] = "e"
+    epochs: int = 80
+    weight_decay: float = 1e-6
+    steps_per_epoch: int | None = None
+    warm_up: float = 0.05
+    threshold: float | None = None
+    n_candidates: int = 100
+    mixing_shape: float = 1.0
+    mix_layer: int | None = None
+    labeled_weight: float = 1.0
+    unlabeled_weight: float = 1.0
+    entropy_weight: float = 0.1
+    teacher_weight: float = 1.0
+
+    teacher_: Any = field(init=False, repr=False)
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        if self.mode not in USUAL_THRESHOLD:
+            raise InvalidInputError(
+                f"{caller} needs mode to be 'e' or 'c'. Got {brief(self.mode)!r}."
+            )
+        for name, least in (("steps_per_epoch", 1), ("n_candidates", 1), ("mix_layer", -1)):
+            value = getattr(self, name)
+            if value is None and name != "n_candidates":
+                continue
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least {least}. "
+                    f"Got {brief(value)}."
+                )
+        weights = ("labeled_weight", "unlabeled_weight", "entropy_weight", "teacher_weight")
+        for name in (*weights, "mixing_shape"):
+            value = getattr(self, name)
+            sound = isinstance(value, Real) and not isinstance(value, bool)
+            if not sound or not 0 <= value < math.inf or (value == 0 and name == "mixing_shape"):
+                rule = "above 0" if name == "mixing_shape" else "of at least 0"
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
+                )
+        for name, lowest in (("warm_up", 0.0), ("threshold", 0.5)):
+            value = getattr(self, name)
+            if value is None and name == "threshold":
+                continue
+            if not isinstance(value, Real) or not lowest <= float(value) < 1:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a number from {lowest:g} to below 1. "
+                    f"Got {brief(value)}."
+                )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        known = {"network_": self.network_}
+        return known | ({"teacher_": self.teacher_} if self.mode == "e" else {})
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        if self.mode == "e" and not (self.warm_start and hasattr(self, "teacher_")):
+            self.teacher_ = teacher_of(self.network_)
+        if self.mode == "e":
+            self.teacher_.to(rows.X.device)
+        mixing_layer(self.network_, self.mix_layer, len(self.shape_) == 3, "P3Mix.fit")
+        self._memory["candidates"] = rows.labeled[: self.n_candidates].clone()
+
+    def _stages(self) -> list[Stage]:
+        before = min(round(self.warm_up * self.epochs), self.epochs - 1)
+        batch = min(self.batch_size, len(self._rows.unlabeled))
+
+        def stage(epochs: int, done: int, heuristic: bool) -> Stage:
+            return Stage(
+                partial(self._loss, heuristic=heuristic),
+                epochs,
+                self.learning_rate,
+                self.weight_decay,
+                schedule=lambda share: self._halved((done + share * epochs) / self.epochs),
+                draws={
+                    "share": self._shares,
+                    "partner": _partners,
+                    "candidate": self._chosen_candidates,
+                },
+                before_epoch=self._find_candidates if heuristic else None,
+                after_epoch=lambda epoch: self._teach(done + epoch),
+                betas=(0.5, 0.99),
+                networks=("network_",),
+                steps=self.steps_per_epoch,
+                unlabeled=True,
+                labeled_batch=batch,
+                selectable=heuristic,
+            )
+
+        first = [stage(before, 0, False)] if before else []
+        return [*first, stage(self.epochs - before, before, True)]
+
+    def _halved(self, done: float) -> float:
+        # A hair of room, so that rounding does not move the places.
+        return 0.5 ** sum(done > share - 1e-9 for share in HALVED_AT)
+
+    def _shares(self, rng: np.random.Generator, steps: int, batch: int) -> FloatArray:
+        drawn: FloatArray = rng.beta(self.mixing_shape, self.mixing_shape, size=steps)
+        return drawn.clip(1 - drawn, None)
+
+    def _chosen_candidates(self, rng: np.random.Generator, steps: int, batch: int) -> Any:
+        return rng.integers(len(self._memory["candidates"]), size=(steps, batch))
+
+    def _find_candidates(self, epoch: int) -> None:
+        """Look for the labeled rows next to the boundary."""
+        labeled, candidates = self._rows.labeled, self._memory["candidates"]
+        scores = self._scores(self._rows.X, labeled)
+        candidates.copy_(labeled[most_uncertain(scores, len(candidates))])
+
+    def _teach(self, epoch: int) -> None:
+        if self.mode == "e":
+            follow(self.teacher_, self.network_, running_mean(epoch, SLOWEST_TEACHER))
+
+    def _loss(self, batch: Batch, heuristic: bool) -> Tensor:
+        import torch
+
+        n, share, partner = len(batch.labeled), batch.draws["share"], batch.draws["partner"]
+        rows = torch.cat([batch.labeled, batch.population])
+        targets = torch.cat([rows.new_ones(n), rows.new_zeros(n)])
+        chances = predicted(batch.network, batch.population) if heuristic else None
+        if chances is not None and self.mode == "c":
+            targets = torch.cat([targets[:n], (chances >= self._threshold).to(rows.dtype)])
+        taught = predicted(self.teacher_, rows) if self.mode == "e" else targets
+        others, other_targets, other_taught = rows[partner], targets[partner], taught[partner]
+        if chances is not None:
+            chosen = self._memory["candidates"][batch.draws["candidate"]]
+            wavers = undecided(chances, self._threshold)
+            reached = wavers.view(-1, *[1] * (rows.dim() - 1))
+            near = torch.where(reached, self._rows.X[chosen], others[n:])
+            others = torch.cat([others[:n], near])
+            marked = torch.cat([torch.zeros_like(wavers), wavers])
+            other_targets = torch.where(marked, 1.0, other_targets)
+            other_taught = torch.where(marked, 1.0, other_taught)
+        layer = mixing_layer(batch.network, self.mix_layer, len(self.shape_) == 3, "P3Mix.fit")
+        mixed = chances_of(mixed_scores(batch.network, layer, rows, others, share))
+        return self._combined(
+            mixed,
+            share * targets + (1 - share) * other_targets,
+            share * taught + (1 - share) * other_taught,
+        )
+
+    def _combined(self, mixed: Tensor, targets: Tensor, taught: Tensor) -> Tensor:
+        """Weigh the terms, from predictions at mixed rows, the first half of which is labeled."""
+        against, entropies = mixing_losses(mixed, targets)
+        of_labeled, of_unlabeled = against.chunk(2)
+        loss = (
+            self.labeled_weight * of_labeled.mean()
+            + self.unlabeled_weight * of_unlabeled.mean()
+            + self.entropy_weight * entropies.mean()
+        )
+        if self.mode == "e":
+            loss = loss + self.teacher_weight * early_learning_loss(mixed, taught)
+        return loss
+
+    @property
+    def _threshold(self) -> float:
+        return USUAL_THRESHOLD[self.mode] if self.threshold is None else self.threshold
+
+
+def _partners(rng: np.random.Generator, steps: int, batch: int) -> Any:
+    """Draw a partner from the whole batch for each of its rows, labeled ones first."""
+    return rng.integers(2 * batch, size=(steps, 2 * batch))

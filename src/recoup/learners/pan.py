@@ -1,0 +1,224 @@
+"""PAN: a classifier against a discriminator of labeled rows, without a generator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._nets import scores_of
+from recoup.learners._steps import Batch, Stage, Turn
+from recoup.learners._torch import TorchPULearner
+from recoup.learners.pusb import share_threshold
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from recoup.learners._steps import TrainingRows
+
+# Added to probabilities before their logarithm is taken: it bounds the gradients near 0 and 1.
+EPSILON = 1e-2
+BETAS = (0.5, 0.999)
+# The first part of the game, of which no weights are kept: a ranking is judged before the level of
+# the classifier has settled, and does not show it.
+SETTLING = 0.1
+
+
+def coupling(discriminator: Tensor, classifier: Tensor) -> Tensor:
+    r"""Return :math:`(2d - 1) [\log(1 - c) - \log c]` of each row, from probabilities.
+
+    That is the divergence of the classifier from the discriminator, less the divergence of its
+    opposite.
+    """
+    return (2 * discriminator - 1) * (
+        (1 - classifier + EPSILON).log() - (classifier + EPSILON).log()
+    )
+
+
+def recognized(labeled: Tensor) -> Tensor:
+    """Return the logarithm of the discriminator's probability for each labeled row."""
+    return (labeled + EPSILON).log()
+
+
+def pushed_down(population: Tensor) -> Tensor:
+    """Return how far each row lies below the mean probability of all; zero for those above.
+
+    Only rows that the discriminator doubts already are pushed away, so that hidden positives are
+    spared.
+    """
+    doubted = 1 - population.mean().detach()
+    # Where the mean is 1, its logarithm must stay finite.
+    return ((1 - population + EPSILON).log() - doubted.clamp(min=EPSILON).log()).clamp(min=0)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PAN(TorchPULearner):
+    r"""Let a classifier agree with a discriminator that wants to disagree.
+
+    A discriminator D learns to tell labeled rows L from a sample U' of the population as large,
+    and a classifier C gives each row of the population U a probability. Both play
+    :math:`\min_C \max_D V` for
+
+    .. math::
+
+        V = \sum_{L} \log D + \sum_{U'} \max\bigl(0, \log(1 - D) - \log(1 - \bar D)\bigr)
+            + \lambda \sum_{U} (2 D - 1) \, [\log(1 - C) - \log C]
+
+    The last term is the divergence of C from D, less that of 1 - C: it raises C where D is above
+    1/2 and lowers it elsewhere. The second one is that of the authors' code; the paper has
+    :math:`\log(1 - D)`, which pushes hidden positives down as well.
+
+    No prior is needed. But D exceeds 1/2 where positives are denser than the population, that is
+    where the chance of a positive exceeds the prior: where classes overlap, C calls too many rows
+    positive if positives are rare. An alpha moves the threshold to where it should be.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows. With it, the rows of the population that
+        score highest are positive, as many as there should be; and the weights are kept by
+        accuracy. With None a row is positive where C exceeds 1/2, and the weights are kept by
+        the area under the ROC curve of labeled against unlabeled rows. The first tenth of the
+        epochs is left out of that.
+    coupling_weight : float, default=1e-4
+        The :math:`\lambda` that D feels. C minimizes the last term alone, so that it depends on
+        its learning rate instead.
+    warm_up_epochs : int, default=2
+        Epochs of D without C, so that there is something to agree with.
+    discriminator_learning_rate : float, optional
+        By default ``learning_rate``, which is that of C.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with the authors'
+    ``epochs=200``, ``batch_size=300``, ``learning_rate=1e-4`` and ``weight_decay=1e-3``; Adam's
+    first beta is 0.5. Terms are means, weighted as sums over batches in the ratio of the data
+    would be, so that the size of a batch changes nothing but its noise. D judges the population
+    without dropout when C learns.
+
+    Attributes
+    ----------
+    discriminator_ : Module
+        The network for D.
+    agreement_ : float
+        Mean of D over the population. Near 0 it has learned the labeled rows by heart, and C
+        calls nothing positive.
+
+    References
+    ----------
+    Hu, Le, Liu, Ji, Ma, Zhao and Yan, "Predictive adversarial learning from positive and
+    unlabeled data", AAAI 2021.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="pan",
+        family="generative",
+        cost="n per epoch, for two networks",
+        source="Hu et al. 2021",
+        backend="torch",
+    )
+
+    alpha: Any = None
+    epochs: int = 200
+    batch_size: int = 300
+    learning_rate: float = 1e-4
+    weight_decay: float = 1e-3
+    coupling_weight: float = 1e-4
+    warm_up_epochs: int = 2
+    discriminator_learning_rate: float | None = None
+
+    discriminator_: Any = field(init=False, repr=False)
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        value = self.warm_up_epochs
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+            raise InvalidInputError(
+                f"{caller} needs warm_up_epochs to be a whole number, 0 or above. "
+                f"Got {brief(value)}."
+            )
+        weight, rate = self.coupling_weight, self.discriminator_learning_rate
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight < math.inf:
+            raise InvalidInputError(
+                f"{caller} needs coupling_weight to be a number of at least 0. Got {brief(weight)}."
+            )
+        if rate is not None and (not isinstance(rate, Real) or not 1e-12 <= rate < math.inf):
+            raise InvalidInputError(
+                f"{caller} needs discriminator_learning_rate to be a number of at least 1e-12, or "
+                f"None for that of the classifier. Got {brief(rate)}."
+            )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"network_": self.network_, "discriminator_": self.discriminator_}
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        if not (self.warm_start and hasattr(self, "discriminator_")):
+            self.discriminator_ = self._new_network("PAN.fit")
+        self.discriminator_.to(rows.X.device)
+
+    def _stages(self) -> list[Stage]:
+        rate = self.discriminator_learning_rate or self.learning_rate
+        # Sums over batches in the ratio of the data, as means.
+        ratio = len(self._rows.population) / len(self._rows.labeled)
+
+        def stage(epochs: int, weight: float, *further: Turn, selectable: bool) -> Stage:
+            return Stage(
+                lambda batch: self._discriminate(batch, weight),
+                epochs,
+                rate,
+                self.weight_decay,
+                betas=BETAS,
+                networks=("discriminator_",),
+                further=further,
+                selectable=selectable,
+            )
+
+        agree = Turn(
+            self._agree, self.learning_rate, self.weight_decay, BETAS, networks=("network_",)
+        )
+        weight, settling = self.coupling_weight * ratio, int(SETTLING * self.epochs)
+        stages = [
+            stage(self.warm_up_epochs, 0.0, selectable=False),
+            stage(settling, weight, agree, selectable=False),
+            stage(self.epochs - settling, weight, agree, selectable=True),
+        ]
+        return [one for one in stages if one.epochs]
+
+    def _discriminate(self, batch: Batch, weight: float) -> Tensor:
+        """Return -V, which D minimizes."""
+        import torch
+
+        n = len(batch.labeled)
+        together = torch.cat([batch.labeled, batch.population])
+        chances = scores_of(self.discriminator_, together).sigmoid()
+        labeled, population = chances[:n], chances[n:]
+        value = recognized(labeled).mean() + pushed_down(population[:n]).mean()
+        if weight:
+            value = value + weight * coupling(population, _judged(batch.network, batch)).mean()
+        return -n * value
+
+    def _agree(self, batch: Batch) -> Tensor:
+        """Return the part of V that C can change."""
+        classifier = scores_of(batch.network, batch.population).sigmoid()
+        return coupling(_judged(self.discriminator_, batch), classifier).mean()
+
+    def _find_offset(self, scores: Tensor) -> float:
+        """Let as many rows of the population be positive as there should be, if that is known."""
+        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
+
+    def _conclude(self, rows: TrainingRows) -> None:
+        scores = self._scores(rows.X, rows.population, self.discriminator_)
+        self.agreement_ = float(scores.sigmoid().mean())
+
+
+def _judged(network: nn.Module, batch: Batch) -> Tensor:
+    """Return probabilities of the population, without dropout and gradients."""
+    import torch
+
+    network.eval()
+    with torch.no_grad():
+        chances: Tensor = scores_of(network, batch.population).sigmoid()
+    network.train()
+    return chances

@@ -1,0 +1,331 @@
+"""PULCPBF: classifiers that know where the chance of a positive is 0.1, 0.2, ..., then one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._aligning import clipped
+from recoup.learners._augment import views_of
+from recoup.learners._base import LearnerTags
+from recoup.learners._nets import last_layer, scores_of, with_features
+from recoup.learners._steps import Batch, Stage
+from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners.upu import pu_risks
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from recoup.learners._steps import TrainingRows
+
+
+def fence_losses(labeled: Tensor, population: Tensor, levels: Tensor, pi: float) -> Tensor:
+    """Return what each classifier of the fence minimizes, from scores of shape (n, levels).
+
+    This is the risk over the share of labeled rows and over the weight of their loss, without
+    which few labels would make small steps; the minimum stays where it is.
+    """
+    from torch.nn.functional import softplus
+
+    return softplus(-labeled).mean(0) + levels / pi * softplus(population).mean(0)
+
+
+def soft_labels(scores: Tensor, levels: Sequence[float], places: Tensor) -> Tensor:
+    """Return for each row a chance between the two levels where the fence puts it.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n, levels)
+        Of the fence. How many are positive decides, also where their signs are out of order.
+    levels : sequence of float
+        In rising order.
+    places : Tensor of shape (n,)
+        Where in the interval, from 0 to 1.
+    """
+    import torch
+
+    ends = torch.tensor([0.0, *levels, 1.0], dtype=places.dtype, device=places.device)
+    count = (scores > 0).sum(1)
+    return ends[count] + places * (ends[count + 1] - ends[count])
+
+
+def sharpened(chances: Tensor, temperature: float) -> Tensor:
+    """Return probabilities that are further from 1/2, the more the lower the temperature."""
+    return ((chances.log() - (-chances).log1p()) / temperature).sigmoid()
+
+
+def consistency_loss(
+    weak: Tensor,
+    strong: Tensor,
+    labels: Tensor,
+    guess_weight: float | Tensor,
+    temperature: float,
+    confidence: float | Tensor,
+) -> Tensor:
+    """Return the loss of unlabeled rows in two views, from logits.
+
+    The weak view shall have the soft label, averaged with the network's own guess; the strong view
+    shall have the guess, where it is confident.
+    """
+    from torch.nn.functional import binary_cross_entropy_with_logits as entropy
+
+    chances = weak.detach().sigmoid()
+    guesses = (chances > 0.5).to(weak.dtype)
+    sure = sharpened(chances, temperature)
+    # A chance of 3/4 at temperature 1/2 is to be confident of 0.9, whatever rounding says.
+    confident = ((sure - 0.5).abs() >= confidence - 0.5 - 1e-6).to(weak.dtype)
+    of_weak = entropy(weak, guess_weight * guesses + (1 - guess_weight) * labels)
+    return of_weak + entropy(strong, guesses, confident)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PULCPBF(TorchPULearner):
+    r"""Fence unlabeled rows in by their chance of being positive, then learn from the fence.
+
+    A classifier of labeled rows against the population, with the loss :math:`\ell`, that minimizes
+
+    .. math:: E_P[\ell(g)] + \frac{a}{\pi} E_U[\ell(-g)]
+
+    is positive exactly where the chance of a positive exceeds a. Several of them, with a = 0.1,
+    0.2, ..., 0.9, put each unlabeled row between two levels; its soft label q is drawn from that
+    interval, once and evenly. A new network f then learns from labeled rows and soft labels, each
+    in a weak view, and from its own guesses c in a strong view where it is confident:
+
+    .. math:: E_P[B(f, 1)] + w \bigl( E_U[B(f, c / 2 + q / 2)] + E_U[m B(f_{strong}, c)] \bigr)
+
+    with the cross-entropy B, and m = 1 for confident guesses, else 0. Views of vectors are noise
+    and lost features; those of images are moved, and changed as in FixMatch.
+
+    Where classes overlap, f calls too many rows positive, because few labeled rows have the weight
+    of all others: lower ``labeled_weight`` there.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows; a word has it estimated, by that method. If
+        it is wrong by a factor, so are all the levels.
+    fence : tuple of float, default=(0.1, 0.2, ..., 0.9)
+        The levels, in rising order.
+    fence_epochs : int, default=50
+        Passes over the population to train the fence, at most: it ends where held-out rows have
+        the lowest loss, because classifiers that know the labels by heart call all other rows
+        negative.
+    shared : bool, default=True
+        Let the classifiers of the fence be layers on one network, or train a network for each, as
+        the authors do, which takes as many times longer.
+    warm_up_epochs : int, default=2
+        Epochs at the beginning in which f learns from the soft labels alone. Not in the paper: the
+        guesses of a new network, which the labeled rows pull up, can make it call everything
+        positive and go on to believe so.
+    guess_weight : float, default=0.5
+        Share of the guess, against the soft label, in what the weak view is trained to.
+    labeled_weight, unlabeled_weight : float, default=1.0, 0.85
+        Of the first mean, and w.
+    temperature, confidence : float, default=0.5, 0.9
+        A guess is confident if its probability, sharpened by the temperature, reaches this: with
+        these values from 3/4 on.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`, with the authors'
+    ``epochs=25``, ``batch_size=64`` for labeled rows and others each, ``learning_rate=2e-3`` and
+    ``weight_decay=5e-3``.
+
+    Attributes
+    ----------
+    fenced_ : ndarray of int
+        How many unlabeled rows to train on lie below the first level, between the first two, and
+        so on.
+
+    References
+    ----------
+    Li, Dai, Feng, Li, Wang and Ouyang, "Positive and unlabeled learning with controlled probability
+    boundary fence", ICML 2024. They divide the learning rate of the fence by 4 after every epoch,
+    and add a small entropy term that leaves its levels where they are; here neither is done.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="pul-cpbf",
+        family="disambiguation",
+        cost="n per epoch, then three times",
+        source="Li et al. 2024",
+        needs_alpha=True,
+        backend="torch",
+    )
+    natural_select: ClassVar[Select] = "loss"
+
+    alpha: Any = "estimate"
+    epochs: int = 25
+    batch_size: int = 64
+    learning_rate: float = 2e-3
+    weight_decay: float = 5e-3
+    fence: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    fence_epochs: int = 50
+    shared: bool = True
+    warm_up_epochs: int = 2
+    guess_weight: float = 0.5
+    labeled_weight: float = 1.0
+    unlabeled_weight: float = 0.85
+    temperature: float = 0.5
+    confidence: float = 0.9
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        for name, fewest in (("fence_epochs", 1), ("warm_up_epochs", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < fewest:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a whole number of at least {fewest}. "
+                    f"Got {brief(value)}."
+                )
+        levels = self.fence
+        sound = isinstance(levels, Sequence) and not isinstance(levels, str) and len(levels) > 0
+        sound = sound and all(isinstance(level, Real) and 0 < level < 1 for level in levels)
+        if not sound or any(low >= high for low, high in pairwise(levels)):
+            raise InvalidInputError(
+                f"{caller} needs fence to be probabilities above 0 and below 1, in rising order. "
+                f"Got {brief(levels)}."
+            )
+        bounds = {
+            "guess_weight": (0.0, 1.0),
+            "labeled_weight": (0.0, math.inf),
+            "unlabeled_weight": (0.0, math.inf),
+            "temperature": (1e-6, math.inf),
+            "confidence": (0.5, 1.0),
+        }
+        for name, (least, most) in bounds.items():
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not least <= float(value) <= most:
+                raise InvalidInputError(
+                    f"{caller} needs {name} to be a number from {least:g} to {most:g}. "
+                    f"Got {brief(value)}."
+                )
+
+    def _networks(self) -> dict[str, nn.Module]:
+        fence = getattr(self, "_fence", None)
+        return {"network_": self.network_} | ({} if fence is None else {"_fence": fence})
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+        from torch import nn
+
+        assert self.pi_ is not None
+        if self.pi_ <= 0:
+            raise InvalidInputError(
+                f"PULCPBF.fit needs positives in the population to put a fence around. Got a share "
+                f"of {self.pi_:g}. Pass alpha as a number above 0."
+            )
+        if self.shared:
+            backbone = self._new_network("PULCPBF.fit")
+            self._fence: Any = nn.ModuleList([backbone])
+            width = last_layer(backbone, "PULCPBF.fit").in_features
+            self._fence.append(nn.Linear(width, len(self.fence)))
+        else:
+            self._fence = nn.ModuleList([self._new_network("PULCPBF.fit") for _ in self.fence])
+        self._fence.to(rows.X.device)
+        self._views = views_of(rows.X[rows.everything])
+        self._memory["levels"] = torch.tensor(tuple(self.fence), device=rows.X.device)
+        self._memory["guess weight"] = torch.zeros((), device=rows.X.device)
+        self._memory["confidence"] = torch.zeros((), device=rows.X.device)
+        # Drawn before any training, so that a row's place in its interval depends on the seed only.
+        self._memory["labels"] = torch.rand(len(rows.X)).to(rows.X.device)
+
+    def _stages(self) -> list[Stage]:
+        def stage(loss: Any, epochs: int, network: str, **options: Any) -> Stage:
+            return Stage(
+                loss,
+                epochs,
+                self.learning_rate,
+                self.weight_decay,
+                networks=(network,),
+                labeled_batch=self.labeled_batch or self.batch_size,
+                **options,
+            )
+
+        judge = self._judge_fence if len(self._rows.held_labeled) else None
+        return [
+            stage(self._fence_loss, self.fence_epochs, "_fence", selectable=False, judge=judge),
+            stage(self._learn, self.epochs, "network_", before_epoch=self._draw_labels),
+        ]
+
+    def _fence_of(self, rows: Tensor) -> Tensor:
+        """Score rows by each classifier of the fence."""
+        import torch
+
+        if not self.shared:
+            return torch.stack([scores_of(network, rows) for network in self._fence], dim=1)
+        backbone, heads = self._fence
+        found: Tensor = heads(with_features(backbone, last_layer(backbone, "PULCPBF"), rows)[0])
+        return found
+
+    def _fence_scores(self, places: Tensor) -> Tensor:
+        import torch
+
+        self._fence.eval()
+        with torch.no_grad():
+            chunks: Any = torch.split(places, SCORED_AT_ONCE)
+            return torch.cat([self._fence_of(self._rows.X[chunk]) for chunk in chunks])
+
+    def _fence_loss(self, batch: Batch) -> Tensor:
+        import torch
+
+        assert self.pi_ is not None
+        n = len(batch.labeled)
+        scores = self._fence_of(torch.cat([batch.labeled, batch.population]))
+        return fence_losses(scores[:n], scores[n:], self._memory["levels"], self.pi_).mean()
+
+    def _judge_fence(self) -> float:
+        assert self.pi_ is not None
+        labeled = self._fence_scores(self._rows.held_labeled)
+        population = self._fence_scores(self._rows.held_population)
+        return -float(fence_losses(labeled, population, self._memory["levels"], self.pi_).mean())
+
+    def _draw_labels(self, epoch: int) -> None:
+        """Draw soft labels where the fence puts rows, once; and say if guesses count already."""
+        trusted = float(epoch >= self.warm_up_epochs)
+        self._memory["guess weight"].fill_(trusted * self.guess_weight)
+        # Nothing is as confident as this.
+        self._memory["confidence"].fill_(self.confidence if trusted else 2.0)
+        if epoch:
+            return
+        rows, labels = self._rows, self._memory["labels"]
+        places = rows.unlabeled
+        scores = self._fence_scores(places)
+        labels[places] = soft_labels(scores, self.fence, labels[places])
+        # A single sample has its labeled rows in the population too.
+        labels[rows.labeled] = 1.0
+        counts = (scores > 0).sum(1).bincount(minlength=len(self.fence) + 1)
+        self.fenced_ = counts.cpu().numpy()
+
+    def _learn(self, batch: Batch) -> Tensor:
+        import torch
+        from torch.nn.functional import softplus
+
+        views = (
+            self._views.weak(batch.labeled),
+            self._views.weak(batch.population),
+            self._views.strong(batch.population),
+        )
+        scores = clipped(scores_of(batch.network, torch.cat(views)))
+        n, end = len(batch.labeled), len(batch.labeled) + len(batch.population)
+        unlabeled = consistency_loss(
+            scores[n:end],
+            scores[end:],
+            self._memory["labels"][batch.population_rows],
+            self._memory["guess weight"],
+            self.temperature,
+            self._memory["confidence"],
+        )
+        return (
+            self.labeled_weight * softplus(-scores[:n]).mean() + self.unlabeled_weight * unlabeled
+        )
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        # A smooth accuracy, as that of nnPU.
+        assert self.pi_ is not None
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative

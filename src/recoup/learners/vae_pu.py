@@ -1,0 +1,470 @@
+"""VAEPU: make positives that look unlabeled, and take them for those hidden there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from recoup._checks import brief
+from recoup.exceptions import InvalidInputError
+from recoup.learners._base import LearnerTags
+from recoup.learners._generating import (
+    GeneratingLearner,
+    frozen,
+    reading_network,
+    writing_network,
+)
+from recoup.learners._nets import scores_of
+from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
+from recoup.learners.upu import pu_risks
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+LEAKING = 0.2
+LARGEST_LOG_VARIANCE = 10.0
+SMALLEST_VARIANCE = 1e-6
+# Ninths of all epochs: autoencoder, then the stages A to E of the authors.
+NINTHS = (1, 4, 1, 1, 1, 1)
+# A mixture is tried again from elsewhere until this share of the labeled rows is on one side.
+CLEAR_SHARE, MIXTURES = 0.8, 5
+MAKING = ("class_encoder_", "observation_encoder_", "decoder_", "observation_network_")
+
+
+class Mixture(NamedTuple):
+    """Two normal distributions of independent features, negative first, and their weights."""
+
+    means: Tensor
+    variances: Tensor
+    weights: Tensor
+
+    def log_densities(self, points: Tensor) -> Tensor:
+        """Return both, up to a constant, for each point."""
+        away = (points[:, None] - self.means).square() / self.variances
+        return -(away + self.variances.log()).sum(dim=2) / 2
+
+
+class Normal(NamedTuple):
+    """What an encoder says of each row: a normal distribution of independent features."""
+
+    mean: Tensor
+    log_variance: Tensor
+
+    @classmethod
+    def of(cls, outputs: Tensor) -> Normal:
+        """Read an encoder's outputs."""
+        mean, log_variance = outputs.chunk(2, dim=1)
+        return cls(mean, log_variance.clamp(-LARGEST_LOG_VARIANCE, LARGEST_LOG_VARIANCE))
+
+    def draw(self) -> Tensor:
+        """Return one point per row, through which gradients pass."""
+        import torch
+
+        return self.mean + (self.log_variance / 2).exp() * torch.randn_like(self.mean)
+
+
+def responsibilities(points: Tensor, mixture: Mixture) -> Tensor:
+    """Return the chance that each point comes from either part of a mixture."""
+    return (mixture.weights.log() + mixture.log_densities(points)).softmax(dim=1)
+
+
+def class_bound(found: Normal, gamma: Tensor, mixture: Mixture) -> Tensor:
+    r"""Return :math:`E_1 + E_4 + E_6`: how well the class part of the code fits the mixture."""
+    spread, mean = found.log_variance.exp()[:, None], found.mean[:, None]
+    away = (spread + (mean - mixture.means).square()) / mixture.variances
+    fit = (gamma * -(mixture.variances.log() + away).sum(dim=2) / 2).sum(dim=1)
+    entropy = (1 + found.log_variance).sum(dim=1) / 2
+    # A chance of zero adds nothing, but its logarithm would.
+    surprise = gamma * (gamma.clamp(min=1e-30).log() - mixture.weights.log())
+    return fit + entropy - surprise.sum(dim=1)
+
+
+def observation_bound(found: Normal) -> Tensor:
+    r"""Return :math:`E_2 + E_5`: minus the divergence from a standard normal distribution."""
+    parts = 1 + found.log_variance - found.mean.square() - found.log_variance.exp()
+    return parts.sum(dim=1) / 2
+
+
+def virtual_risk(
+    labeled: Tensor, virtual: Tensor, unlabeled: Tensor, shares: Sequence[float] | Tensor
+) -> Tensor:
+    """Return what the classifier minimizes, from scores.
+
+    Parameters
+    ----------
+    labeled, virtual, unlabeled : Tensor
+        Scores of labeled rows, of those made to look like hidden positives, and of the others.
+    shares : sequence or Tensor of three
+        Labeled, hidden positive and unlabeled rows among all rows.
+    """
+    import torch
+
+    of_labeled, of_hidden, of_unlabeled = shares
+    positive = of_labeled * (-labeled).sigmoid().mean() + of_hidden * (-virtual).sigmoid().mean()
+    negative = of_unlabeled * unlabeled.sigmoid().mean() - of_hidden * virtual.sigmoid().mean()
+    return torch.where(negative >= 0, positive + negative, -negative)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VAEPU(GeneratingLearner):
+    r"""Train a classifier with made-up rows in place of the hidden positives.
+
+    The labeled rows need not look like the other positives. An autoencoder splits each row into a
+    part :math:`h_y` that tells the classes apart, with a mixture of two normal distributions as
+    its prior, and a part :math:`h_o` that tells whether a row is labeled. The first part of a
+    labeled row and the second one of the unlabeled row with the nearest :math:`h_o` are decoded to
+    a *virtual* row :math:`\tilde x`. An adversary makes such rows look unlabeled, the classifier
+    makes them look positive. It minimizes
+
+    .. math::
+
+       \pi_l R_L^+ + \pi_h R_{\tilde x}^+ + r, \qquad r = \pi_u R_U^- - \pi_h R_{\tilde x}^-
+
+    with the sigmoid loss and the shares of labeled rows, hidden positives and unlabeled rows among
+    all rows, or :math:`-r` alone where r is below zero.
+
+    A ninth of the epochs goes to the autoencoder alone, after which the mixture is fitted and then
+    kept. Four ninths train generator and adversary (stage A), and one ninth each the classifier
+    alone, generator and adversary with the classifier's word, all of them, and the classifier
+    alone (stages B to E). The mixture prior has the share of positives of all rows, counted once
+    and not for each feature of :math:`h_y`, which the authors' program does.
+
+    Parameters
+    ----------
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows; a word has it estimated, by that method. With
+        few of them the learner comes to take unlabeled for negative.
+    epochs : int, default=90
+        Of all stages, each of which has one at least. The authors take 900 passes over 11,000
+        rows; these are about as many steps on 50,000.
+    batch_size : int, default=512
+        Unlabeled rows per step. Among few, the nearest one is far.
+    learning_rate, weight_decay : float, default=3e-4, 1e-5
+        Of the optimizers; the decay is that of the classifier. The authors train the classifier
+        for MNIST at 1e-5, for longer.
+    class_dimensions, observation_dimensions : int, default=10, 2
+        Of :math:`h_y` and :math:`h_o`.
+    adversarial_weight : float, default=0.1
+        Of looking unlabeled. For labels that depend on the features the authors take 1 to 3.
+    positive_weight : float, default=1.0
+        Of looking positive; for such labels the authors take 1 to 10.
+    keep_residual : bool, optional
+        Whether to add to a virtual row what the autoencoder loses of the labeled row that it is
+        made from: :math:`\tilde x = x + \hat x(h_y, h_o') - \hat x(h_y, h_o)`. By default for
+        vectors only. The authors take :math:`\hat x(h_y, h_o')` as it is, also for vectors. Where
+        the code holds little of a row, that lacks the noise of real rows, and the classifier can
+        learn to call smooth rows positive and real ones negative. The price is that virtual rows
+        stay close to the labeled ones: take False, and larger weights, for vectors whose labels
+        depend on the features.
+    least_steps : int, default=50
+        Steps of an epoch where a pass over the unlabeled rows has fewer.
+    hidden_units : int, default=500
+        In both hidden layers of encoders and decoder, half as many in the adversary. Images have
+        convolutions in place of one of them.
+
+    The others are those of :class:`recoup.learners.TorchPULearner`. Images are made within the
+    lowest and the highest value of the training rows, so any scale will do.
+
+    Attributes
+    ----------
+    class_encoder_, observation_encoder_, decoder_, observation_network_, discriminator_ : Module
+        The networks beside the classifier.
+    low_, high_ : float or None
+        Bounds of the rows that are made, for images.
+    clear_share_ : float
+        Share of the labeled rows that are more likely under the positive part of the mixture. Near
+        one half the two parts do not stand for the classes.
+
+    References
+    ----------
+    Na, Kim, Song, Joo, Kim and Moon, "Deep generative positive-unlabeled learning under selection
+    bias", CIKM 2020.
+    """
+
+    tags: ClassVar[LearnerTags] = LearnerTags(
+        key="vae-pu",
+        family="generative",
+        cost="n per epoch, for six networks",
+        source="Na et al. 2020",
+        needs_alpha=True,
+        selection="SAR",
+        backend="torch",
+    )
+    parts: ClassVar[tuple[str, ...]] = (*MAKING, "discriminator_")
+
+    alpha: Any = "estimate"
+    epochs: int = 90
+    batch_size: int = 512
+    weight_decay: float = 1e-5
+    class_dimensions: int = 10
+    observation_dimensions: int = 2
+    adversarial_weight: float = 0.1
+    positive_weight: float = 1.0
+    keep_residual: bool | None = None
+
+    class_encoder_: Any = field(init=False, repr=False)
+    observation_encoder_: Any = field(init=False, repr=False)
+    decoder_: Any = field(init=False, repr=False)
+    observation_network_: Any = field(init=False, repr=False)
+    discriminator_: Any = field(init=False, repr=False)
+
+    def _check_settings(self, caller: str) -> None:
+        super()._check_settings(caller)
+        self._check_counts(caller, "class_dimensions", "observation_dimensions")
+        self._check_weights(caller, "adversarial_weight", "positive_weight")
+        if self.keep_residual not in (None, False, True):
+            raise InvalidInputError(
+                f"{caller} needs keep_residual to be True, False or None. "
+                f"Got {brief(self.keep_residual)!r}."
+            )
+
+    def _new_part(self, name: str, caller: str) -> nn.Module:
+        units, hidden = int(self.hidden_units), int(self.observation_dimensions)
+        widths, narrow = (units, units), (max(units // 2, 1),)
+        style: dict[str, Any] = {"slope": LEAKING, "normalized": True}
+        if name == "class_encoder_":
+            return reading_network(self.shape_, 2 * int(self.class_dimensions), widths, **style)
+        if name == "observation_encoder_":
+            # Whether a row is labeled comes as two more features, or channels.
+            shape = (self.shape_[0] + 2, *self.shape_[1:])
+            return reading_network(shape, 2 * hidden, widths, **style)
+        if name == "decoder_":
+            n_inputs = int(self.class_dimensions) + hidden
+            return writing_network(n_inputs, self.shape_, widths, **style)
+        if name == "observation_network_":
+            return reading_network((hidden,), 1, narrow, slope=LEAKING)
+        if name == "discriminator_":
+            return reading_network(self.shape_, 1, narrow, slope=LEAKING, dropout=0.3)
+        return super()._new_part(name, caller)
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+
+        super()._prepare(rows)
+        assert self.alpha_ is not None
+        n_labeled, n_unlabeled = len(rows.labeled), len(rows.unlabeled)
+        counts = torch.tensor([n_labeled, self.alpha_ * n_unlabeled, n_unlabeled])
+        shares = (counts / (n_labeled + n_unlabeled)).to(rows.X.device)
+        positives = shares[0] + shares[1]
+        size = (2, int(self.class_dimensions))
+        self._memory["shares"] = shares
+        self._memory["means"] = torch.zeros(size, device=rows.X.device)
+        self._memory["variances"] = torch.ones(size, device=rows.X.device)
+        self._memory["weights"] = torch.stack([1 - positives, positives])
+
+    def _stages(self) -> list[Stage]:
+        rate, lengths = self.learning_rate, self._lengths()
+
+        def stage(epochs: int, *turns: Turn, **options: Any) -> Stage:
+            first, *further = turns
+            return Stage(
+                *(first.loss, epochs, first.learning_rate, first.weight_decay),
+                networks=first.networks,
+                further=tuple(further),
+                unlabeled=True,
+                steps=self._steps(self._rows),
+                **options,
+            )
+
+        copying = Turn(self._copying_loss, rate, 0.0, networks=MAKING)
+        telling = Turn(self._telling_loss, rate, 0.0, networks=("discriminator_",))
+        making = Turn(self._making_loss, rate, 0.0, networks=MAKING)
+        guided = Turn(self._guided_loss, rate, 0.0, networks=MAKING)
+        deciding = Turn(self._deciding_loss, rate, self.weight_decay, networks=("network_",))
+        return [
+            stage(lengths[0], copying, selectable=False),
+            stage(lengths[1], telling, making, selectable=False, before_epoch=self._begin),
+            stage(lengths[2], deciding),
+            stage(lengths[3], telling, guided, selectable=False),
+            stage(lengths[4], telling, guided, deciding),
+            stage(lengths[5], deciding),
+        ]
+
+    def _lengths(self) -> list[int]:
+        ends = [round(self.epochs * sum(NINTHS[:place]) / 9) for place in range(len(NINTHS) + 1)]
+        return [max(end - start, 1) for start, end in pairwise(ends)]
+
+    def _begin(self, epoch: int) -> None:
+        if epoch == 0:
+            self._fit_mixture(self._rows)
+
+    def _fit_mixture(self, rows: TrainingRows) -> None:
+        """Describe the class part of all rows by two normal distributions, the positive one last.
+
+        The one that most labeled rows prefer is positive.
+        """
+        import numpy as np
+        import torch
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.mixture import GaussianMixture
+
+        codes = self._codes(rows, rows.everything).double().cpu().numpy()
+        labeled = self._codes(rows, rows.labeled)
+        found: tuple[float, Any] = (-1.0, None)
+        seed = int(torch.randint(2**31 - MIXTURES, (1,)))
+        for attempt in range(MIXTURES):
+            # k-means itself would add in any order, and differ in the last bits.
+            fitted = GaussianMixture(
+                2,
+                covariance_type="diag",
+                init_params="k-means++",
+                reg_covar=SMALLEST_VARIANCE,
+                max_iter=200,
+                random_state=seed + attempt,
+            )
+            with warnings.catch_warnings():
+                # Where it stopped is good enough for a prior.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                fitted.fit(codes)
+            parts = [
+                torch.as_tensor(np.asarray(part), dtype=torch.float32, device=rows.X.device)
+                for part in (fitted.means_, fitted.covariances_)
+            ]
+            mixture = Mixture(
+                parts[0], parts[1].clamp(min=SMALLEST_VARIANCE), self._mixture.weights
+            )
+            of_first, of_second = mixture.log_densities(labeled).unbind(dim=1)
+            share = float((of_second > of_first).float().mean())
+            if share < 0.5:
+                means, variances = (part.flip(0) for part in mixture[:2])
+                share, mixture = 1 - share, Mixture(means, variances, mixture.weights)
+            if share > found[0]:
+                found = share, mixture
+            if share >= CLEAR_SHARE:
+                break
+        self.clear_share_, mixture = found
+        self._memory["means"].copy_(mixture.means)
+        self._memory["variances"].copy_(mixture.variances)
+
+    def _codes(self, rows: TrainingRows, places: Tensor) -> Tensor:
+        """Return the means of the class part of rows."""
+        import torch
+
+        with torch.no_grad(), frozen(self.class_encoder_):
+            chunks: Any = torch.split(places, 4096)
+            outputs = [self.class_encoder_(rows.X[chunk]) for chunk in chunks]
+        return Normal.of(torch.cat(outputs)).mean
+
+    @property
+    def _mixture(self) -> Mixture:
+        return Mixture(*(self._memory[name] for name in ("means", "variances", "weights")))
+
+    def _encoded(self, batch: Batch) -> tuple[Normal, Normal]:
+        """Encode labeled rows, then unlabeled ones."""
+        import torch
+
+        X = torch.cat([batch.labeled, batch.population])
+        labeled = _labels(batch)
+        marks = torch.stack([labeled, 1 - labeled], dim=1)
+        marks = marks.reshape(len(X), 2, *(1 for _ in X.shape[2:])).expand(-1, 2, *X.shape[2:])
+        of_observation = self.observation_encoder_(torch.cat([X, marks], dim=1))
+        return Normal.of(self.class_encoder_(X)), Normal.of(of_observation)
+
+    def _likelihood(self, X: Tensor, outputs: Tensor) -> Tensor:
+        """Return the logarithm of the likelihood of rows, given what was decoded for them."""
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        if self.low_ is None or self.high_ is None:
+            return -(X - outputs).square().flatten(1).sum(dim=1) / 2
+        shares = (X - self.low_) / (self.high_ - self.low_)
+        losses = binary_cross_entropy_with_logits(outputs, shares, reduction="none")
+        return -losses.flatten(1).sum(dim=1)
+
+    def _copying_loss(self, batch: Batch) -> Tensor:
+        import torch
+
+        X = torch.cat([batch.labeled, batch.population])
+        codes = torch.cat([part.draw() for part in self._encoded(batch)], dim=1)
+        return -self._likelihood(X, self.decoder_(codes)).mean()
+
+    def _virtual(self, batch: Batch) -> Tensor:
+        """Make rows for the classifier or the adversary, through which no gradient passes."""
+        import torch
+
+        with torch.no_grad(), frozen(*(getattr(self, name) for name in MAKING)):
+            of_class, of_observation = (part.draw() for part in self._encoded(batch))
+            n = len(batch.labeled)
+            own = torch.cat([of_class, of_observation], dim=1)[:n]
+            outputs = self.decoder_(torch.cat([own, virtual_codes(of_class, of_observation, n)]))
+            return self._finished(batch.labeled, outputs[:n], outputs[n:])
+
+    def _finished(self, labeled: Tensor, own: Tensor, virtual: Tensor) -> Tensor:
+        """Return virtual rows, from what was decoded for labeled rows and in their place."""
+        rows = self._within(virtual)
+        is_vector = self.low_ is None
+        if not (is_vector if self.keep_residual is None else self.keep_residual):
+            return rows
+        rows = labeled + rows - self._within(own)
+        return rows if is_vector else rows.clamp(self.low_, self.high_)
+
+    def _telling_loss(self, batch: Batch) -> Tensor:
+        import torch
+        from torch.nn.functional import softplus
+
+        rows = torch.cat([self._virtual(batch), batch.population])
+        scores, n = scores_of(self.discriminator_, rows), len(batch.labeled)
+        told: Tensor = softplus(scores[:n]).mean() + softplus(-scores[n:]).mean()
+        return self.adversarial_weight * told
+
+    def _making_loss(self, batch: Batch) -> Tensor:
+        return self._made(batch)[0]
+
+    def _guided_loss(self, batch: Batch) -> Tensor:
+        loss, virtual = self._made(batch)
+        with frozen(batch.network):
+            doubt: Tensor = (-scores_of(batch.network, virtual)).sigmoid().mean()
+        return loss + self.positive_weight * doubt
+
+    def _made(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the loss of the generator without the classifier's word, and virtual rows."""
+        import torch
+        from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+        X, n = torch.cat([batch.labeled, batch.population]), len(batch.labeled)
+        of_class, of_observation = self._encoded(batch)
+        drawn, observed = of_class.draw(), of_observation.draw()
+        # Decoded together, so that batch statistics are those of all.
+        codes = torch.cat([torch.cat([drawn, observed], dim=1), virtual_codes(drawn, observed, n)])
+        outputs = self.decoder_(codes)
+        virtual = self._finished(batch.labeled, outputs[:n], outputs[len(X) :])
+        bound = class_bound(of_class, responsibilities(drawn, self._mixture), self._mixture)
+        bound = bound + observation_bound(of_observation) + self._likelihood(X, outputs[: len(X)])
+        guessed = scores_of(self.observation_network_, observed)
+        missed = binary_cross_entropy_with_logits(guessed, _labels(batch))
+        with frozen(self.discriminator_):
+            noticed = softplus(-scores_of(self.discriminator_, virtual)).mean()
+        loss: Tensor = missed - bound.mean() + self.adversarial_weight * noticed
+        return loss, virtual
+
+    def _deciding_loss(self, batch: Batch) -> Tensor:
+        import torch
+
+        virtual, n = self._virtual(batch), len(batch.labeled)
+        rows = torch.cat([batch.labeled, virtual, batch.population])
+        scores = scores_of(batch.network, rows)
+        return virtual_risk(scores[:n], scores[n : 2 * n], scores[2 * n :], self._memory["shares"])
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        assert self.pi_ is not None
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative
+
+
+def virtual_codes(of_class: Tensor, of_observation: Tensor, n_labeled: int) -> Tensor:
+    """Give labeled rows, which come first, the observation part of the nearest unlabeled row."""
+    import torch
+
+    own, others = of_observation[:n_labeled], of_observation[n_labeled:]
+    nearest = torch.cdist(own.detach(), others.detach()).argmin(dim=1)
+    return torch.cat([of_class[:n_labeled], others[nearest]], dim=1)
+
+
+def _labels(batch: Batch) -> Tensor:
+    """Return 1 for the labeled rows of a batch and 0 for the others, which follow."""
+    import torch
+
+    ones = torch.ones(len(batch.labeled), device=batch.labeled.device)
+    return torch.cat([ones, ones.new_zeros(len(batch.population))])

@@ -1,0 +1,200 @@
+"""P3Mix: terms of the loss, who is mixed with whom, and that hidden positives are found."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from learners.toy import SCHEMES, SETTINGS, assert_same_bits, small_network, toy_accuracy, toy_rows
+from recoup import learners
+from recoup.exceptions import InvalidInputError
+from recoup.learners import p3mix
+from recoup.learners.p3mix import P3Mix
+
+# So small a network needs larger steps.
+TOY = SETTINGS | {"learning_rate": 1e-2}
+TARGETS = 0.7 * torch.tensor([1.0, 1, 0, 0]) + 0.3 * torch.tensor([0.0, 1, 1, 0])
+MIXED = p3mix.chances_of(torch.tensor([1.5, 0.2, -0.4, -2.0]))
+
+
+def test_terms_of_the_loss():
+    against, entropies = p3mix.mixing_losses(MIXED, TARGETS)
+    assert TARGETS.tolist() == pytest.approx([0.7, 1, 0.3, 0])
+    assert against.tolist() == pytest.approx([0.651413, 0.598139, 0.633015, 0.126928], abs=1e-6)
+    assert entropies.mean().item() == pytest.approx(0.550524, abs=1e-6)
+    taught = torch.tensor([0.66, 0.80, 0.58, 0.10])
+    found = p3mix.early_learning_loss(MIXED, taught).item()
+    assert found == pytest.approx(-0.992531, abs=1e-6)
+    of_c, of_e = (P3Mix(mode=mode)._combined(MIXED, TARGETS, taught).item() for mode in "ce")
+    assert of_c == pytest.approx(1.059800, abs=1e-6)
+    assert of_e == pytest.approx(0.067269, abs=1e-6)
+    weighted = P3Mix(mode="c", labeled_weight=0, unlabeled_weight=2, entropy_weight=0)
+    assert weighted._combined(MIXED, TARGETS, taught).item() == pytest.approx(0.759943, abs=1e-6)
+
+
+def test_certain_predictions_stay_finite():
+    sure = p3mix.chances_of(torch.tensor([80.0, -80.0]))
+    loss = p3mix.early_learning_loss(sure, torch.tensor([1.0, 0.0])).item()
+    assert loss == pytest.approx(np.log(1e-4), abs=1e-2)
+    against, _ = p3mix.mixing_losses(sure, torch.tensor([0.0, 1.0]))
+    assert against.isfinite().all()
+
+
+def test_who_is_undecided():
+    chances = torch.tensor([0.90, 0.50, 0.10, 0.85])
+    assert p3mix.undecided(chances, 0.85).tolist() == [False, True, False, False]
+
+
+def test_candidates_are_the_most_uncertain():
+    chances = torch.tensor([0.55, 0.97, 0.30, 0.62])
+    assert p3mix.most_uncertain(chances.logit(), 2).tolist() == [0, 3]
+    assert p3mix.most_uncertain(chances.logit(), 9).tolist() == [0, 3, 2, 1]
+
+
+class FirstFeature(torch.nn.Module):
+    """Scores a row by its first feature."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, rows):
+        return self.factor * rows[:, :1]
+
+
+UNLABELED = (0.90, 0.50, 0.10, 0.851)
+
+
+def mixed_targets(monkeypatch, mode):
+    """Take one step, in which rows are mixed with themselves unless a partner is chosen.
+
+    Returns mixed targets, and mixed predictions of the teacher, of the unlabeled rows.
+    """
+    seen = {}
+
+    class Watched(P3Mix):
+        def _loss(self, batch, heuristic):
+            seen["chances"] = batch.population[:, 0].sigmoid()
+            return super()._loss(batch, heuristic)
+
+        def _combined(self, mixed, targets, taught):
+            seen["targets"], seen["taught"] = targets[len(UNLABELED) :], taught[len(UNLABELED) :]
+            return super()._combined(mixed, targets, taught)
+
+        def _shares(self, rng, steps, batch):
+            return np.full(steps, 0.75)
+
+    def themselves(rng, steps, batch):
+        return np.tile(np.arange(2 * batch), (steps, 1))
+
+    monkeypatch.setattr(p3mix, "_partners", themselves)
+    X = np.zeros((6, 2))
+    X[:, 0] = [*torch.tensor([0.7, 0.6]).logit(), *torch.tensor(UNLABELED).logit()]
+    fixed = {"epochs": 1, "warm_up": 0, "threshold": 0.85, "standardize": False}
+    Watched(network=FirstFeature, mode=mode, random_state=0, **fixed).fit(X, [1, 1, 0, 0, 0, 0])
+    order = [seen["chances"].sub(chance).abs().argmin().item() for chance in UNLABELED]
+    return seen["targets"][order].tolist(), seen["taught"][order].tolist()
+
+
+def test_the_undecided_have_a_positive_for_a_partner(monkeypatch):
+    targets, taught = mixed_targets(monkeypatch, "e")
+    assert targets == [0, 0.25, 0, 0]
+    expected = [0.90, 0.75 * 0.50 + 0.25, 0.10, 0.851]
+    assert taught == pytest.approx(expected, abs=1e-5)
+
+
+def test_sure_positives_have_their_targets_corrected(monkeypatch):
+    targets, _ = mixed_targets(monkeypatch, "c")
+    assert targets == [1, 0.25, 0, 1]
+
+
+@pytest.mark.parametrize("mode", ["e", "c"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_toy_rows(mode, scheme):
+    for seed in (0, 1):
+        accuracy = toy_accuracy(P3Mix(mode=mode, **TOY), seed, scheme)
+        assert 0.84 <= accuracy <= 0.90, (seed, accuracy)
+
+
+def test_teacher_is_the_mean_of_the_students():
+    X, s, *_ = toy_rows(0, "case-control")
+    students = []
+
+    class Noting(P3Mix):
+        def _teach(self, epoch):
+            super()._teach(epoch)
+            students.append(self.network_[0].weight.detach().clone())
+            means = torch.stack(students).mean(0)
+            assert torch.allclose(self.teacher_[0].weight, means, atol=1e-6)
+            assert (len(students) == 1) == torch.equal(self.teacher_[0].weight, students[0])
+
+    settings = TOY | {"epochs": 3, "steps_per_epoch": 5, "warm_up": 0.4}
+    Noting(**settings, scheme="case-control", random_state=0).fit(X, s)
+    assert len(students) == 3
+
+
+def test_few_labels_are_repeated_and_all_are_candidates():
+    X, s, *_ = toy_rows(0, "single-sample")
+    s[np.flatnonzero(s)[7:]] = 0
+    seen = []
+
+    class Noting(P3Mix):
+        def _loss(self, batch, heuristic):
+            seen.append((len(batch.labeled), len(batch.population), heuristic))
+            assert not self._rows.has_label[batch.population_rows].any()
+            assert len(self._memory["candidates"]) == 7
+            return super()._loss(batch, heuristic)
+
+    settings = TOY | {"epochs": 2, "steps_per_epoch": 1, "warm_up": 0.5, "batch_size": 64}
+    Noting(**settings, random_state=0).fit(X, s)
+    assert seen == [(64, 64, False), (64, 64, True)]
+
+
+def test_learning_rate_is_halved_in_the_first_half():
+    learner = P3Mix()
+    assert [learner._halved(epoch / 200) for epoch in (0, 19, 20, 40, 99, 100, 199)] == [
+        *(1, 1, 0.5, 0.25, 0.0625, 0.03125, 0.03125)
+    ]
+
+
+def test_images_are_mixed_within_the_network():
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.5
+    X = rng.normal(size=(300, 1, 28, 28)) + y[:, None, None, None]
+    s = (y & (rng.random(300) < 0.5)).astype(int)
+    learner = P3Mix(epochs=15, batch_size=32, learning_rate=3e-3, random_state=0)
+    assert np.mean(learner.fit(X, s).predict(X) == y) > 0.9
+    with pytest.raises(InvalidInputError, match=r"Got mix_layer=3 for a network of 4 layers"):
+        learner.set_params(mix_layer=3).fit(X, s)
+
+
+def test_survives_pickle_and_save(tmp_path):
+    X, s, *_ = toy_rows(0, "case-control")
+    learner = P3Mix(epochs=2, steps_per_epoch=2, random_state=0).fit(X, s)
+    expected = learner.decision_function(X)
+    assert np.array_equal(pickle.loads(pickle.dumps(learner)).decision_function(X), expected)
+    loaded = learners.load(learners.save(learner, tmp_path))
+    assert np.array_equal(loaded.decision_function(X), expected)
+
+
+@pytest.mark.parametrize("mode", ["e", "c"])
+def test_same_seed_same_bits(mode):
+    assert_same_bits(lambda: P3Mix(mode=mode, network=small_network))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mode": "d"}, "needs mode to be 'e' or 'c'. Got 'd'"),
+        ({"threshold": 0.4}, "needs threshold to be a number from 0.5 to below 1. Got 0.4"),
+        ({"warm_up": 1}, "needs warm_up to be a number from 0 to below 1. Got 1"),
+        ({"n_candidates": 0}, "needs n_candidates to be a whole number of at least 1. Got 0"),
+        ({"mixing_shape": 0}, "needs mixing_shape to be a number above 0. Got 0"),
+        ({"teacher_weight": -1}, "needs teacher_weight to be a number of at least 0. Got -1"),
+        ({"steps_per_epoch": 0}, "needs steps_per_epoch to be a whole number of at least 1. Got"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, message):
+    with pytest.raises(InvalidInputError, match=f"^P3Mix.fit {message}"):
+        P3Mix(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
