@@ -90,7 +90,7 @@ def labeled_at_random(seed, frequency=0.25, n=3300):
 
 def test_propensity_is_found_where_labels_are_random():
     X, s, y = labeled_at_random(0)
-    learner = LBE(**TOY, random_state=0).fit(X, s)
+    learner = LBE(**TOY, pretraining_steps=1000, random_state=0).fit(X, s)
     assert 0.2 < learner.propensity(X[y]).mean() < 0.36
     assert learner.implied_alpha_ == pytest.approx(y[s == 0].mean(), abs=0.1)
 
@@ -103,19 +103,30 @@ def test_without_the_small_loss_rule_the_split_drifts():
     assert np.mean(plain.predict(X) == y) < np.mean(ruled.predict(X) == y) - 0.05
 
 
-def test_alpha_moves_the_threshold_of_case_control_data_only():
-    X, s, *_ = toy_rows(0, "case-control")
-    params = TOY | {"epochs": 1, "pretraining_steps": 5, "random_state": 0}
-    free = LBE(**params, scheme="case-control").fit(X, s)
-    known = LBE(**params, scheme="case-control", alpha=0.4).fit(X, s)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_alpha_sets_the_threshold(scheme):
+    X, s, alpha, *_ = toy_rows(0, scheme)
+    params = TOY | {"epochs": 1, "pretraining_steps": 5, "random_state": 0, "scheme": scheme}
+    free, known = LBE(**params).fit(X, s), LBE(**params, alpha=alpha).fit(X, s)
     assert free.offset_ == 0
-    # Log-odds of 0.4 against those of the pooled share, (300 + 0.4 * 3000) / 3300.
-    pooled = 1500 / 3300
-    expected = np.log(pooled / (1 - pooled)) - np.log(0.4 / 0.6)
-    assert known.offset_ == pytest.approx(expected, abs=1e-12)
+    population = X if scheme == "single-sample" else X[s == 0]
+    assert known.predict(population).mean() == pytest.approx(known.pi_, abs=1e-3)
     shift = free.decision_function(X) - known.decision_function(X)
-    assert shift == pytest.approx(np.full(len(X), expected), abs=1e-6)
-    assert LBE(**params, alpha=0.4).fit(X, s).offset_ == 0
+    assert shift == pytest.approx(np.full(len(X), known.offset_), abs=1e-5)
+
+
+def test_rounds_keep_the_split_that_they_find():
+    q = torch.tensor([0.02, 0.09, 0.4], dtype=torch.float64)
+    for w in (0.1, 0.4, 0.9):
+        h, eta = q + (1 - q) * w, q / (q + (1 - q) * w)
+        assert torch.allclose(h * eta, q)
+        again = lbe.posterior(h.logit(), eta.logit(), torch.zeros(3, dtype=bool))
+        assert torch.allclose(again, torch.full_like(q, w))
+    # Where pretraining leaves both networks the same.
+    b = torch.tensor([0.3, 0.67, 0.99], dtype=torch.float64).logit()
+    start = lbe.posterior(b, b, torch.zeros(3, dtype=bool))
+    assert torch.allclose(start, b.sigmoid() / (1 + b.sigmoid()))
+    assert (start < 0.5).all()
 
 
 def test_few_labels_get_larger_steps():

@@ -16,6 +16,7 @@ from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,7 +26,7 @@ FEWEST_LABELS = 5
 # A mean propensity above this means that it has taken over what the classifier should explain.
 DEGENERATE = 0.9
 # Steps of pretraining between two looks at held-out rows.
-LOOK_EVERY = 10
+LOOK_EVERY = 25
 
 
 def posterior(h: Tensor, eta: Tensor, labeled: Tensor) -> Tensor:
@@ -94,14 +95,13 @@ class LBE(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. Only the threshold in case-control data needs
-        it: h is learned from all rows together, of which the labeled ones add positives. With
-        None the threshold is that for all rows.
+        Share of positives among the unlabeled rows. With it, the threshold is set such that this
+        share lies above it; with None a row is positive where h exceeds one half. See the notes.
     epochs : int, default=20
         Rounds.
     steps_per_round : int, default=20
         Steps of both networks between two looks at all rows.
-    pretraining_steps : int, default=1000
+    pretraining_steps : int, default=4000
         Steps at the beginning, at most, in which both networks learn the labels; they end where
         held-out labels are told best. The authors take 100 without looking, which is too few for
         a small network and enough for a large one to learn the labels by heart.
@@ -123,6 +123,15 @@ class LBE(TorchPULearner):
     implied_alpha_ : float
         Mean of w over the unlabeled rows. Only the product :math:`h \eta` can be learned from
         labels, so take it for a hint.
+
+    Notes
+    -----
+    Labels tell the product :math:`h \eta` alone. Where they are given at random, each round keeps
+    the split between the two that it finds: if :math:`P(s=1 \mid x)` is q for positives, then w
+    leads to :math:`\eta = q / (q + (1 - q) w)`, :math:`h = q + (1 - q) w`, and to the same w
+    again. The balanced losses of the beginning make both networks the same, b, and
+    :math:`w = b / (1 + b)`, which is below one half. So without alpha too few rows are called
+    positive, although they are ranked well.
 
     References
     ----------
@@ -146,7 +155,7 @@ class LBE(TorchPULearner):
     batch_size: int = 4096
     learning_rate: float = 5e-4
     steps_per_round: int = 20
-    pretraining_steps: int = 1000
+    pretraining_steps: int = 4000
     subset: float = 0.1
     kept: float = 0.8
 
@@ -286,12 +295,7 @@ class LBE(TorchPULearner):
         return -observed_log_likelihood(h, eta, rows.has_label[places]).mean()
 
     def _find_offset(self, scores: Tensor) -> float:
-        """Undo that labeled rows of case-control data add positives to those of the population."""
-        if self.scheme == "single-sample" or self.alpha_ is None:
-            return 0.0
-        n_labeled, n_unlabeled = len(self._rows.labeled), len(self._rows.population)
-        # Half a positive at least, for the logarithm.
-        return math.log1p(n_labeled / max(self.alpha_ * n_unlabeled, 0.5))
+        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     def _conclude(self, rows: TrainingRows) -> None:
         places = rows.everything
