@@ -10,6 +10,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_sam
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import lbe
+from recoup.learners._steps import Batch
 from recoup.learners.lbe import LBE
 
 TOY = {
@@ -76,8 +77,7 @@ def test_rounds_on_all_rows_never_explain_the_labels_worse():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_toy_rows(scheme):
-    # So few units need more than the usual steps to learn the labels.
-    assert_close_to_the_best(lambda: LBE(**TOY, pretraining_steps=800), scheme)
+    assert_close_to_the_best(lambda: LBE(**TOY | {"validation_fraction": 0.2}), scheme)
 
 
 def labeled_at_random(seed, frequency=0.25, n=3300):
@@ -90,7 +90,7 @@ def labeled_at_random(seed, frequency=0.25, n=3300):
 
 def test_propensity_is_found_where_labels_are_random():
     X, s, y = labeled_at_random(0)
-    learner = LBE(**TOY, pretraining_steps=1000, random_state=0).fit(X, s)
+    learner = LBE(**TOY | {"validation_fraction": 0.2}, random_state=0).fit(X, s)
     assert 0.2 < learner.propensity(X[y]).mean() < 0.36
     assert learner.implied_alpha_ == pytest.approx(y[s == 0].mean(), abs=0.1)
 
@@ -141,8 +141,15 @@ def test_few_labels_get_larger_steps():
 
 
 def test_labels_taken_for_all_there_is_are_noticed():
-    X, s, _ = labeled_at_random(0)
-    learner = LBE(**TOY | {"learning_rate": 5e-4}, pretraining_steps=100, random_state=0)
+    X, s, _ = labeled_at_random(0, n=400)
+    biases = iter([-2.0, 5.0])
+
+    def certain_of_labels(shape):
+        network = torch.nn.Linear(shape[0], 1)
+        torch.nn.init.constant_(network.bias, next(biases))
+        return network
+
+    learner = LBE(network=certain_of_labels, pretraining_steps=0, epochs=1, steps_per_round=1)
     with pytest.warns(RecoupWarning, match="took the labels for all there is"):
         learner.fit(X, s)
 
@@ -173,3 +180,25 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^LBE.fit {message}"):
         LBE(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_labeled_rows_are_kept_however_badly_they_fit():
+    # Each row has one number, so that labeled ones, with -6, look like clear negatives.
+    X = torch.cat([torch.full((5, 1), -6.0), torch.linspace(-1, 1, 45)[:, None]])
+    learner = LBE(kept=0.5)
+    learner.network_ = torch.nn.Linear(1, 1, bias=False)
+    learner.propensity_network_ = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        learner.network_.weight.fill_(1.0)
+    labeled = torch.arange(50) < 5
+    learner._memory = {
+        "labeled": labeled,
+        "posterior": torch.where(labeled, 1.0, X[:, 0].sigmoid()),
+    }
+    seen = []
+    learner.network_.register_forward_hook(lambda module, rows, out: seen.append(rows[0]))
+    rows = torch.arange(50)
+    learner._step(Batch(X, rows[:0], rows, {}, learner.network_))
+    trained_on = seen[1]
+    assert len(trained_on) == 25
+    assert (trained_on == -6).sum() == 5
