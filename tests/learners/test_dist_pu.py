@@ -74,7 +74,14 @@ def test_weights_of_the_warm_up_are_never_kept():
     learner = DistPU(**params, alpha=alpha, scheme="case-control", random_state=0).fit(X, s)
     assert learner.best_epoch_ > 4
     assert ["selection" in epoch for epoch in learner.history_] == [False] * 4 + [True] * 2
-    assert not {"_memory", "_rows"} & vars(learner).keys()
+
+
+def test_the_warm_up_ends_where_held_out_rows_say():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    params = TOY | {"validation_fraction": 0.2, "epochs": 1, "warm_up_epochs": 80}
+    params |= {"warm_up_learning_rate": 0.01, "random_state": 0}
+    learner = DistPU(**params, alpha=alpha, scheme="case-control").fit(X, s)
+    assert 6 <= len(learner.history_) - 1 < 80
 
 
 def test_same_seed_same_bits():

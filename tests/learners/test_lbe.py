@@ -10,6 +10,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_sam
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import lbe
+from recoup.learners._steps import Batch
 from recoup.learners.lbe import LBE
 
 TOY = {
@@ -76,8 +77,7 @@ def test_rounds_on_all_rows_never_explain_the_labels_worse():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_toy_rows(scheme):
-    # So few units need more than the usual steps to learn the labels.
-    assert_close_to_the_best(lambda: LBE(**TOY, pretraining_steps=800), scheme)
+    assert_close_to_the_best(lambda: LBE(**TOY | {"validation_fraction": 0.2}), scheme)
 
 
 def labeled_at_random(seed, frequency=0.25, n=3300):
@@ -90,7 +90,7 @@ def labeled_at_random(seed, frequency=0.25, n=3300):
 
 def test_propensity_is_found_where_labels_are_random():
     X, s, y = labeled_at_random(0)
-    learner = LBE(**TOY, random_state=0).fit(X, s)
+    learner = LBE(**TOY | {"validation_fraction": 0.2}, random_state=0).fit(X, s)
     assert 0.2 < learner.propensity(X[y]).mean() < 0.36
     assert learner.implied_alpha_ == pytest.approx(y[s == 0].mean(), abs=0.1)
 
@@ -103,19 +103,30 @@ def test_without_the_small_loss_rule_the_split_drifts():
     assert np.mean(plain.predict(X) == y) < np.mean(ruled.predict(X) == y) - 0.05
 
 
-def test_alpha_moves_the_threshold_of_case_control_data_only():
-    X, s, *_ = toy_rows(0, "case-control")
-    params = TOY | {"epochs": 1, "pretraining_steps": 5, "random_state": 0}
-    free = LBE(**params, scheme="case-control").fit(X, s)
-    known = LBE(**params, scheme="case-control", alpha=0.4).fit(X, s)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_alpha_sets_the_threshold(scheme):
+    X, s, alpha, *_ = toy_rows(0, scheme)
+    params = TOY | {"epochs": 1, "pretraining_steps": 5, "random_state": 0, "scheme": scheme}
+    free, known = LBE(**params).fit(X, s), LBE(**params, alpha=alpha).fit(X, s)
     assert free.offset_ == 0
-    # Log-odds of 0.4 against those of the pooled share, (300 + 0.4 * 3000) / 3300.
-    pooled = 1500 / 3300
-    expected = np.log(pooled / (1 - pooled)) - np.log(0.4 / 0.6)
-    assert known.offset_ == pytest.approx(expected, abs=1e-12)
+    population = X if scheme == "single-sample" else X[s == 0]
+    assert known.predict(population).mean() == pytest.approx(known.pi_, abs=1e-3)
     shift = free.decision_function(X) - known.decision_function(X)
-    assert shift == pytest.approx(np.full(len(X), expected), abs=1e-6)
-    assert LBE(**params, alpha=0.4).fit(X, s).offset_ == 0
+    assert shift == pytest.approx(np.full(len(X), known.offset_), abs=1e-5)
+
+
+def test_rounds_keep_the_split_that_they_find():
+    q = torch.tensor([0.02, 0.09, 0.4], dtype=torch.float64)
+    for w in (0.1, 0.4, 0.9):
+        h, eta = q + (1 - q) * w, q / (q + (1 - q) * w)
+        assert torch.allclose(h * eta, q)
+        again = lbe.posterior(h.logit(), eta.logit(), torch.zeros(3, dtype=bool))
+        assert torch.allclose(again, torch.full_like(q, w))
+    # Where pretraining leaves both networks the same.
+    b = torch.tensor([0.3, 0.67, 0.99], dtype=torch.float64).logit()
+    start = lbe.posterior(b, b, torch.zeros(3, dtype=bool))
+    assert torch.allclose(start, b.sigmoid() / (1 + b.sigmoid()))
+    assert (start < 0.5).all()
 
 
 def test_few_labels_get_larger_steps():
@@ -130,8 +141,15 @@ def test_few_labels_get_larger_steps():
 
 
 def test_labels_taken_for_all_there_is_are_noticed():
-    X, s, _ = labeled_at_random(0)
-    learner = LBE(**TOY | {"learning_rate": 5e-4}, pretraining_steps=100, random_state=0)
+    X, s, _ = labeled_at_random(0, n=400)
+    biases = iter([-2.0, 5.0])
+
+    def certain_of_labels(shape):
+        network = torch.nn.Linear(shape[0], 1)
+        torch.nn.init.constant_(network.bias, next(biases))
+        return network
+
+    learner = LBE(network=certain_of_labels, pretraining_steps=0, epochs=1, steps_per_round=1)
     with pytest.warns(RecoupWarning, match="took the labels for all there is"):
         learner.fit(X, s)
 
@@ -162,3 +180,25 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^LBE.fit {message}"):
         LBE(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_labeled_rows_are_kept_however_badly_they_fit():
+    # Each row has one number, so that labeled ones, with -6, look like clear negatives.
+    X = torch.cat([torch.full((5, 1), -6.0), torch.linspace(-1, 1, 45)[:, None]])
+    learner = LBE(kept=0.5)
+    learner.network_ = torch.nn.Linear(1, 1, bias=False)
+    learner.propensity_network_ = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        learner.network_.weight.fill_(1.0)
+    labeled = torch.arange(50) < 5
+    learner._memory = {
+        "labeled": labeled,
+        "posterior": torch.where(labeled, 1.0, X[:, 0].sigmoid()),
+    }
+    seen = []
+    learner.network_.register_forward_hook(lambda module, rows, out: seen.append(rows[0]))
+    rows = torch.arange(50)
+    learner._step(Batch(X, rows[:0], rows, {}, learner.network_))
+    trained_on = seen[1]
+    assert len(trained_on) == 25
+    assert (trained_on == -6).sum() == 5

@@ -15,7 +15,7 @@ def test_the_loss_is_cross_entropy():
     learner._memory = {"classes": torch.tensor([0.0, 1.0, 0.0, 0.0])}
     scores = torch.tensor([[1.0], [-2.0], [0.5]])
     rows = torch.tensor([1, 2, 3])
-    batch = Batch(scores[:0], scores, rows[:0], rows, {}, torch.nn.Identity())
+    batch = Batch(scores, rows[:0], rows, {}, torch.nn.Identity())
     assert float(learner._loss(batch)) == pytest.approx(0.471422, abs=1e-6)
 
 

@@ -1,11 +1,11 @@
-"""PULDA: distances, margins, running means, and how much the temperature matters."""
+"""PULDA: distances, margins, running means, and how much the distance matters."""
 
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from learners.toy import SETTINGS, assert_same_bits, toy_rows
+from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup.exceptions import InvalidInputError
 from recoup.learners.pulda import PULDA, RunningMean, margin_means, smooth_distance
 
@@ -28,7 +28,7 @@ P, U = tensor(2, 0), tensor(1, -1, -2, 0.5)
 
 
 def started(**params):
-    learner = PULDA(**params)
+    learner = PULDA(**{"distance": "softplus"} | params)
     learner.pi_ = 0.4
     learner._memory = {"means": tensor(0, 0, 0), "started": tensor(0, 0, 0)}
     return learner
@@ -98,22 +98,17 @@ def test_plain_distance():
     assert aligned.item() == pytest.approx(expected.item(), abs=1e-12)
 
 
-@pytest.fixture(scope="module")
-def accuracies():
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_toy_rows(scheme):
+    assert_close_to_the_best(lambda: PULDA(**TOY), scheme)
+
+
+def test_smooth_distance_calls_too_much_positive_where_classes_overlap():
     X, s, alpha, X_test, y_test = toy_rows(0, "case-control")
-    found = {}
-    for name, params in {"default": {}, "hot": {"temperature": 30.0}}.items():
-        learner = PULDA(**TOY, **params, alpha=alpha, scheme="case-control", random_state=0)
-        scores = learner.fit(X, s).decision_function(X_test)
-        found[name] = np.mean((scores > 0) == y_test), roc_auc_score(y_test, scores)
-    return found
-
-
-def test_overlapping_classes_need_a_higher_temperature(accuracies):
-    assert 0.84 <= accuracies["hot"][0] <= 0.90
-    # As published, ranks are good but too much is called positive.
-    assert accuracies["default"][1] > 0.92
-    assert 0.5 < accuracies["default"][0] < 0.7
+    params = TOY | {"distance": "softplus", "alpha": alpha, "scheme": "case-control"}
+    scores = PULDA(**params, random_state=0).fit(X, s).decision_function(X_test)
+    assert roc_auc_score(y_test, scores) > 0.92
+    assert 0.5 < np.mean((scores > 0) == y_test) < 0.7
 
 
 def test_same_seed_same_bits():
@@ -123,7 +118,7 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"distance": "l2"}, "needs distance to be 'softplus' or 'l1'. Got 'l2'"),
+        ({"distance": "l2"}, "needs distance to be 'l1' or 'softplus'. Got 'l2'"),
         ({"temperature": 0}, "needs temperature to be a number above 0. Got 0"),
         ({"margin_momentum": 1.0}, "needs margin_momentum to be below 1, or no batch would count"),
     ],

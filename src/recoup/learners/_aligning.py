@@ -45,7 +45,8 @@ class AligningLearner(TorchPULearner):
     alpha : float, PriorEstimate or str, default="estimate"
         Share of positives among the unlabeled rows; a word has it estimated, by that method.
     warm_up_epochs : int, default=60
-        Epochs of the first stage. These weights are never the ones that are kept.
+        Epochs of the first stage, at most: it ends where the risk of held-out rows is least. These
+        weights are never the ones that are kept.
     warm_up_learning_rate, warm_up_weight_decay : float
         Of the optimizer of the first stage; the learning rate falls to zero along a cosine.
     mixing_weight : float
@@ -119,6 +120,8 @@ class AligningLearner(TorchPULearner):
         self._memory["targets"] = torch.ones(len(rows.X), device=rows.X.device)
 
     def _stages(self) -> list[Stage]:
+        # The guesses that the second stage starts from must not be labels known by heart.
+        judge = self._warmed_up if len(self._rows.held_labeled) else None
         return [
             Stage(
                 lambda batch: self._warm_up_loss(*batch.scores()),
@@ -128,6 +131,7 @@ class AligningLearner(TorchPULearner):
                 schedule=cosine(0.0),
                 before_epoch=lambda epoch: self._begin(1, epoch),
                 selectable=False,
+                judge=judge,
             ),
             Stage(
                 self._mixing_loss,
@@ -140,6 +144,11 @@ class AligningLearner(TorchPULearner):
                 before_epoch=self._begin_mixing,
             ),
         ]
+
+    def _warmed_up(self) -> float:
+        rows = self._rows
+        held = (self._scores(rows.X, part) for part in (rows.held_labeled, rows.held_population))
+        return -float(self._held_out_loss(*held))
 
     def _begin_mixing(self, epoch: int) -> None:
         if epoch == 0:

@@ -29,9 +29,9 @@ class Batch:
 
     Attributes
     ----------
-    labeled, population : Tensor
-        Rows with a label, and rows of the sample that follows the population: the unlabeled ones
-        in case-control data, all rows in a single sample.
+    rows : Tensor
+        First rows with a label, then rows of the sample that follows the population: the unlabeled
+        ones in case-control data, all rows in a single sample.
     labeled_rows, population_rows : Tensor
         Their places among the training rows, for learners that remember something of each.
     draws : mapping of str to Tensor
@@ -40,19 +40,26 @@ class Batch:
         What is trained.
     """
 
-    labeled: Tensor
-    population: Tensor
+    rows: Tensor
     labeled_rows: Tensor
     population_rows: Tensor
     draws: Mapping[str, Tensor]
     network: nn.Module
 
+    @property
+    def labeled(self) -> Tensor:
+        """The rows with a label."""
+        return self.rows[: len(self.labeled_rows)]
+
+    @property
+    def population(self) -> Tensor:
+        """The rows that follow the population."""
+        return self.rows[len(self.labeled_rows) :]
+
     def scores(self) -> tuple[Tensor, Tensor]:
         """Score both parts in one pass, so that batch statistics are those of both."""
-        import torch
-
-        together = scores_of(self.network, torch.cat([self.labeled, self.population]))
-        return together[: len(self.labeled)], together[len(self.labeled) :]
+        together = scores_of(self.network, self.rows)
+        return together[: len(self.labeled_rows)], together[len(self.labeled_rows) :]
 
 
 @dataclass(frozen=True)
@@ -217,10 +224,11 @@ class Epoch:
         import torch
 
         self.learner, self.stage, self.rows = learner, stage, rows
-        self.population = rows.everything if stage.pooled else rows.population
+        population = rows.everything if stage.pooled else rows.population
         if stage.unlabeled:
-            self.population = rows.unlabeled
-        n_labeled, n_population = len(rows.labeled), len(self.population)
+            population = rows.unlabeled
+        self.labeled, self.population = rows.labeled.cpu().numpy(), population.cpu().numpy()
+        n_labeled, n_population = len(self.labeled), len(self.population)
         self.batch = min(int(stage.batch_size or learner.batch_size), n_population)
         self.steps = stage.steps or n_population // self.batch
         share = n_labeled / n_population
@@ -274,9 +282,10 @@ class Epoch:
         """Draw the batches and random numbers of an epoch, into the same memory each time."""
         import torch
 
+        labeled = in_turns(rng, len(self.labeled), self.steps, self.labeled_batch)
+        population = in_turns(rng, len(self.population), self.steps, self.batch)
         drawn: dict[str, Any] = {
-            "labeled": in_turns(rng, len(self.rows.labeled), self.steps, self.labeled_batch),
-            "population": in_turns(rng, len(self.population), self.steps, self.batch),
+            "rows": np.hstack([self.labeled[labeled], self.population[population]])
         }
         if self.stage.reordered:
             places = np.arange(self.labeled_batch + self.batch)
@@ -300,13 +309,10 @@ class Epoch:
             name: torch.index_select(part, 0, self.step.view(1))[0]
             for name, part in self.inputs.items()
         }
-        labeled = self.rows.labeled[now["labeled"]]
-        population = self.population[now["population"]]
         batch = Batch(
-            self.rows.X[labeled].contiguous(memory_format=self.layout),
-            self.rows.X[population].contiguous(memory_format=self.layout),
-            labeled,
-            population,
+            self.rows.X[now["rows"]].contiguous(memory_format=self.layout),
+            now["rows"][: self.labeled_batch],
+            now["rows"][self.labeled_batch :],
             {name[5:]: part for name, part in now.items() if name.startswith("draw ")},
             self.learner.network_,
         )
@@ -403,7 +409,9 @@ def _optimizer(learner: TorchPULearner, turn: Turn, rate: Tensor | None) -> torc
         # Only the fused form leaves a rate on the device where it is.
         options["fused"] = None if rate is None else True
         return torch.optim.SGD(groups, momentum=0.9, nesterov=learner.nesterov, **options)
-    return torch.optim.Adam(groups, betas=turn.betas, capturable=rate is not None, **options)
+    return torch.optim.Adam(
+        groups, betas=turn.betas, fused=True, capturable=rate is not None, **options
+    )
 
 
 def in_turns(rng: np.random.Generator, n: int, steps: int, batch: int) -> NDArray[np.int_]:

@@ -61,7 +61,8 @@ class DistPU(AligningLearner):
         Share of positives among the unlabeled rows; a word has it estimated, by that method. The
         mean prediction is pinned to it, so an error in it is carried on.
     warm_up_epochs : int, default=60
-        Epochs of the first stage. These weights are never the ones that are kept.
+        Epochs of the first stage, at most: it ends where the risk of held-out rows is least. These
+        weights are never the ones that are kept.
     warm_up_learning_rate, warm_up_weight_decay : float, default=5e-4, 5e-3
         Of the optimizer of the first stage; the learning rate falls to zero along a cosine.
     warm_up_entropy : float, default=0.002
@@ -74,7 +75,8 @@ class DistPU(AligningLearner):
         Weight of the mixed rows, and both parameters of the beta distribution of the shares.
 
     The others are those of :class:`recoup.learners.TorchPULearner`, here for the second stage:
-    ``epochs=60``, ``learning_rate=5e-5``, which falls to 0.7 of that, ``weight_decay=1e-3``.
+    ``epochs=60``, ``learning_rate=2e-4``, which falls to 0.7 of that, ``weight_decay=1e-3``. The
+    authors take 5e-5 after a first stage that is run to its end.
 
     References
     ----------
@@ -92,7 +94,7 @@ class DistPU(AligningLearner):
         backend="torch",
     )
 
-    learning_rate: float = 5e-5
+    learning_rate: float = 2e-4
     weight_decay: float = 1e-3
     warm_up_entropy: float = 0.002
     entropy: float = 0.004

@@ -16,6 +16,7 @@ from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,7 +26,9 @@ FEWEST_LABELS = 5
 # A mean propensity above this means that it has taken over what the classifier should explain.
 DEGENERATE = 0.9
 # Steps of pretraining between two looks at held-out rows.
-LOOK_EVERY = 10
+LOOK_EVERY = 25
+# Steps of pretraining at most, and where no held-out row says when it is enough.
+MOST_STEPS, BLIND_STEPS = 4000, 100
 
 
 def posterior(h: Tensor, eta: Tensor, labeled: Tensor) -> Tensor:
@@ -88,27 +91,28 @@ class LBE(TorchPULearner):
     .. math:: w = \frac{h (1 - \eta)}{h (1 - \eta) + 1 - h}
 
     for the others. Then h is fitted to w, and :math:`\eta` to the labels, weighted by w. A step
-    takes a random tenth of all rows, and h only the 80 % of them that it gets least wrong; without
-    that rule the split of the product between the two drifts away.
+    takes a random tenth of all rows, and h only 80 % of them: the labeled ones, and the others that
+    it gets least wrong. Without that rule the split of the product between the two drifts away.
 
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. Only the threshold in case-control data needs
-        it: h is learned from all rows together, of which the labeled ones add positives. With
-        None the threshold is that for all rows.
+        Share of positives among the unlabeled rows. With it, the threshold is set such that this
+        share lies above it; with None a row is positive where h exceeds one half. See the notes.
     epochs : int, default=20
         Rounds.
     steps_per_round : int, default=20
         Steps of both networks between two looks at all rows.
-    pretraining_steps : int, default=1000
-        Steps at the beginning, at most, in which both networks learn the labels; they end where
-        held-out labels are told best. The authors take 100 without looking, which is too few for
-        a small network and enough for a large one to learn the labels by heart.
+    pretraining_steps : int, optional
+        Steps at the beginning in which both networks learn the labels. By default they end where
+        held-out labels are told best, after 4,000 at most; where nothing is held out they are the
+        100 of the authors, which are too few for a small network and enough for a large one to
+        learn the labels by heart.
     subset : float, default=0.1
         Share of the rows in a step; more where it would hold fewer than five labeled rows.
     kept : float, default=0.8
-        Share of those that the classifier is trained on.
+        Share of those that the classifier is trained on, the labeled ones first. These weigh as
+        much among the kept rows as among all.
     batch_size : int, default=4096
         Most rows in a step.
 
@@ -123,6 +127,16 @@ class LBE(TorchPULearner):
     implied_alpha_ : float
         Mean of w over the unlabeled rows. Only the product :math:`h \eta` can be learned from
         labels, so take it for a hint.
+
+    Notes
+    -----
+    Labels tell the product :math:`h \eta` alone. Where :math:`P(s=1 \mid x)` is q, a round leads
+    to :math:`h = q + (1 - q) w` and :math:`\eta = q / (q + (1 - q) w)`, and so to the same w again:
+    it keeps the split that it finds. That needs the labeled rows, which add q to h. The authors
+    let the rule of the smallest losses drop them as well, and as they are the rows that fit worst,
+    it does; then w shrinks, most where :math:`\eta` is large, until h is the opposite of it. On
+    sentence vectors of IMDb the area under the ROC curve of h fell to 0.16 within four rounds, and
+    stays at 0.84 if labeled rows are always kept, as here.
 
     References
     ----------
@@ -146,7 +160,7 @@ class LBE(TorchPULearner):
     batch_size: int = 4096
     learning_rate: float = 5e-4
     steps_per_round: int = 20
-    pretraining_steps: int = 1000
+    pretraining_steps: int | None = None
     subset: float = 0.1
     kept: float = 0.8
 
@@ -174,6 +188,8 @@ class LBE(TorchPULearner):
         super()._check_settings(caller)
         for name, least in (("steps_per_round", 1), ("pretraining_steps", 0)):
             value = getattr(self, name)
+            if value is None and name == "pretraining_steps":
+                continue
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise InvalidInputError(
                     f"{caller} needs {name} to be a whole number of at least {least}. "
@@ -219,7 +235,10 @@ class LBE(TorchPULearner):
         rounds = stage(
             self._step, self.epochs, round(share * n), self.steps_per_round, before_epoch=self._look
         )
-        if self.pretraining_steps == 0:
+        n_steps = self.pretraining_steps
+        if n_steps is None:
+            n_steps = MOST_STEPS if len(self._rows.held_labeled) else BLIND_STEPS
+        if n_steps == 0:
             return [rounds]
 
         def learn_labels(batch: Batch) -> Tensor:
@@ -231,8 +250,8 @@ class LBE(TorchPULearner):
         looks, judge = 1, None
         if len(self._rows.held_labeled):
             # Labels learned by heart leave no hidden positive for the rounds to find.
-            looks, judge = -(-self.pretraining_steps // LOOK_EVERY), self._knows_labels
-        steps = -(-self.pretraining_steps // looks)
+            looks, judge = -(-n_steps // LOOK_EVERY), self._knows_labels
+        steps = -(-n_steps // looks)
         first = stage(learn_labels, looks, n, steps, selectable=False, judge=judge)
         return [first, rounds]
 
@@ -274,8 +293,16 @@ class LBE(TorchPULearner):
         with torch.no_grad():
             losses = class_losses(scores_of(batch.network, batch.population), weights)
         batch.network.train()
-        easy = torch.topk(losses, n_kept, largest=False).indices
-        of_classes = class_losses(scores_of(batch.network, batch.population[easy]), weights[easy])
+        # Labeled rows are certain, however badly they fit: without them the classifier would
+        # forget what the labels say, and end up as the opposite of the propensity. They weigh as
+        # much among the kept rows as they do among all.
+        easy = torch.topk(torch.where(labeled, -1.0, losses), n_kept, largest=False).indices
+        n_labeled = labeled.sum()
+        share = (n_kept - n_labeled) / (len(weights) - n_labeled).clamp(min=1)
+        balance = torch.where(labeled[easy], share.clamp(min=0), 1.0)
+        of_classes = balance * class_losses(
+            scores_of(batch.network, batch.population[easy]), weights[easy]
+        )
         eta = scores_of(self.propensity_network_, batch.population)
         return of_classes.mean() + propensity_losses(eta, labeled, weights).mean()
 
@@ -286,12 +313,7 @@ class LBE(TorchPULearner):
         return -observed_log_likelihood(h, eta, rows.has_label[places]).mean()
 
     def _find_offset(self, scores: Tensor) -> float:
-        """Undo that labeled rows of case-control data add positives to those of the population."""
-        if self.scheme == "single-sample" or self.alpha_ is None:
-            return 0.0
-        n_labeled, n_unlabeled = len(self._rows.labeled), len(self._rows.population)
-        # Half a positive at least, for the logarithm.
-        return math.log1p(n_labeled / max(self.alpha_ * n_unlabeled, 0.5))
+        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     def _conclude(self, rows: TrainingRows) -> None:
         places = rows.everything

@@ -78,7 +78,9 @@ class MPEPU(TorchPULearner):
         Share of positives among the unlabeled rows. With None it is estimated anew in each epoch;
         a word has it estimated once, by that method, before training.
     warm_up_epochs : int, default=8
-        Epochs with all unlabeled rows. These weights are never the ones that are kept.
+        Epochs with all unlabeled rows, at most: they end where held-out labels are told best, for
+        a network that knows the labels by heart drops the wrong rows. These weights are never the
+        ones that are kept.
     balance : {"equal", "prior"}, default="equal"
         Weigh labeled and kept rows equally, as published, or by the shares of positives and
         negatives in the population, so that probabilities are those of the population.
@@ -154,10 +156,18 @@ class MPEPU(TorchPULearner):
 
         comparable = self.alpha is not None or self.select != "auto" or self._oracle is not None
         main = stage(self.epochs, before_epoch=self._choose_rows, selectable=comparable)
-        return [
-            *([stage(self.warm_up_epochs, selectable=False)] if self.warm_up_epochs else []),
-            main,
-        ]
+        if not self.warm_up_epochs:
+            return [main]
+        judge = self._tells_labels if len(self._rows.held_labeled) else None
+        return [stage(self.warm_up_epochs, selectable=False, judge=judge), main]
+
+    def _tells_labels(self) -> float:
+        """Say how well held-out labeled rows are told from unlabeled ones."""
+        rows = self._rows
+        labeled = self._scores(rows.X, rows.held_labeled)
+        population = self._scores(rows.X, rows.held_population)
+        unlabeled = ~rows.has_label[rows.held_population]
+        return -float(ignoring_loss(labeled, population, unlabeled, 0.5))
 
     def _loss(self, batch: Batch) -> Tensor:
         kept = self._memory["kept"][batch.population_rows]

@@ -30,7 +30,8 @@ class PN(TorchPULearner):
     that classify most of the held-out rows rightly. :class:`Oracle` does the same with any
     scikit-learn classifier.
 
-    The parameters are those of :class:`recoup.learners.TorchPULearner`; ``select`` has no effect.
+    The parameters are those of :class:`recoup.learners.TorchPULearner`, with ``epochs=60``,
+    ``batch_size=128``, ``learning_rate=5e-4``, ``weight_decay=1e-5``; ``select`` has no effect.
     """
 
     tags: ClassVar[LearnerTags] = LearnerTags(
@@ -42,6 +43,11 @@ class PN(TorchPULearner):
         backend="torch",
         requires_true_labels=True,
     )
+
+    epochs: int = 60
+    batch_size: int = 128
+    learning_rate: float = 5e-4
+    weight_decay: float = 1e-5
 
     def fit(
         self,
