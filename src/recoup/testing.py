@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._checks import FloatArray
-from recoup.exceptions import InvalidInputError
+from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import LearnerTags
 from recoup.priors import PriorEstimate, PriorTags
 
@@ -19,6 +20,23 @@ __all__ = ["check_learner", "check_prior_estimator", "learner_checks", "prior_es
 
 N_LABELED, N_UNLABELED, ALPHA = 150, 800, 0.3
 MAX_MESSAGE = 1000
+
+# Checks of scikit-learn that do not suit PU learners, and why.
+FOREIGN_CHECKS = {
+    "check_classifier_data_not_an_array": "has labels other than 1, 0 and -1",
+    "check_classifiers_classes": "has words for labels",
+    "check_classifiers_train": "wants unlabeled rows to be called negative",
+    "check_estimators_dtypes": "has labels other than 1, 0 and -1",
+    "check_estimators_nan_inf": "has ten rows without any order, in which two-step finds nothing",
+    "check_fit2d_1feature": "has labels other than 1, 0 and -1",
+    "check_fit_score_takes_y": "wants the labels to be called y; here they are s",
+    "check_n_features_in_after_fitting": "passes the labels to score as y; here they are s",
+}
+# And those that compare to seven digits, which single precision has not.
+INEXACT_CHECKS = {
+    "check_methods_sample_order_invariance": "compares to seven digits",
+    "check_methods_subset_invariance": "compares to seven digits",
+}
 
 
 def check_prior_estimator(estimator: Any) -> None:
@@ -257,6 +275,7 @@ def learner_checks() -> Iterator[Callable[[Any], None]]:
         check_learner_knows_alpha,
         check_learner_refuses_bad_input,
         check_learner_sees_no_truth,
+        check_learner_as_scikit_learn_does,
     )
 
 
@@ -435,6 +454,19 @@ def check_learner_sees_no_truth(learner: Any) -> None:
             _require("y_true" in str(error), learner, f"lacks y_true and says: {error}")
         else:
             _require(False, learner, "does without the y_true that its tags require")
+
+
+def check_learner_as_scikit_learn_does(learner: Any) -> None:
+    """Run scikit-learn's own checks, but for those that no PU learner can pass."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    if type(learner).tags.requires_true_labels:
+        return
+    foreign = FOREIGN_CHECKS | (INEXACT_CHECKS if type(learner).tags.backend == "torch" else {})
+    with warnings.catch_warnings():
+        # Its rows are few and have no order, which some learners remark on.
+        warnings.simplefilter("ignore", RecoupWarning)
+        check_estimator(_learner(learner), expected_failed_checks=foreign, on_skip=None)
 
 
 def _rows(seed: int = 0) -> tuple[FloatArray, NDArray[np.int_], NDArray[np.int_]]:

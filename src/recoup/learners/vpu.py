@@ -62,8 +62,8 @@ class VPU(TorchPULearner):
     mixing_shape : float, default=0.3
         Both parameters of the beta distribution of the shares of mixing.
 
-    The others are those of :class:`recoup.learners.TorchPULearner`; Adam's first beta is 0.5, and
-    the learning rate is halved every 20 epochs. By default the weights are kept whose whole loss,
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=1e-4``,
+    which is halved every 20 epochs; Adam's first beta is 0.5. By default the weights are kept whose whole loss,
     with mixed points, is least on held-out rows; the authors leave the mixed points out there.
 
     References
@@ -81,6 +81,7 @@ class VPU(TorchPULearner):
     )
     natural_select: ClassVar[Select] = "loss"
 
+    learning_rate: float = 1e-4
     mixing_weight: float = 0.3
     mixing_shape: float = 0.3
 
