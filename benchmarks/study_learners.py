@@ -32,35 +32,24 @@ import numpy as np
 SEEDS = (2, 25, 42, 52, 99)
 SCHEMES = ("case-control", "single-sample")
 DATASETS = ("spambase", "mushroom", "connect4", "mnist", "newsgroups20_minilm", "imdb_minilm")
-NETWORKS = ("upu", "nnpu", "pusb", "vpu", "mpe-pu", "dist-pu", "pulda", "lbe")
+NETWORKS = (
+    *("upu", "nnpu", "pusb", "vpu", "mpe-pu", "dist-pu", "pulda", "lbe"),
+    *("self-pu", "p3mix", "p3mix, c", "robust-pu", "holistic-pu", "lagam", "pul-cpbf"),
+    *("vae-pu", "pan", "cgenpu"),
+)
 CLASSICAL = ("naive", "weighted", "elkan-noto", "bagging-pu", "two-step")
 LABEL_FREQUENCY = 0.1
+ABOUT = """\
+Figures are in percent: mean ± standard deviation over seeds, lowest (number of seeds). The last
+column is PU-Bench's Table 1, which it calls accuracy; where one class is larger it fits F1 better
+than accuracy (see `recoup.learners.reported`), so compare it with both. `naive` takes unlabeled
+rows for negatives, `pn` knows all classes. `python benchmarks/study_learners.py` makes this page:
+most networks were trained on one H200, the others on a CPU.\
+"""
 STORE = Path(os.environ.get("RECOUP_STUDY", "build/priors")).parent / "learners"
-# "Accuracy" in PU-Bench's Table 1, in percent: case-control, a tenth of the positives labeled.
-PUBLISHED = {
-    "spambase": {
-        "nnpu": 81.66, "pusb": 81.56, "vpu": 79.25, "mpe-pu": 81.11, "lbe": 68.53, "puet": 84.43,
-        "dist-pu": 85.71, "pulda": 84.80, "pn": 91.03,
-    },
-    "connect4": {
-        "nnpu": 74.71, "pusb": 85.07, "vpu": 85.62, "mpe-pu": 74.60, "lbe": 83.94, "puet": 84.23,
-        "dist-pu": 73.85, "pulda": 78.18, "pn": 92.38,
-    },
-    "mnist": {
-        "nnpu": 94.85, "pusb": 95.19, "vpu": 96.46, "mpe-pu": 95.90, "lbe": 97.23, "puet": 95.08,
-        "dist-pu": 95.70, "pulda": 96.69, "pn": 96.54,
-    },
-    "newsgroups20_minilm": {
-        "nnpu": 88.81, "pusb": 87.49, "vpu": 87.76, "mpe-pu": 86.68, "lbe": 85.74, "puet": 86.49,
-        "dist-pu": 88.65, "pulda": 86.67, "pn": 92.32,
-    },
-    "imdb_minilm": {
-        "nnpu": 77.37, "pusb": 77.86, "vpu": 78.08, "mpe-pu": 77.65, "lbe": 76.25, "puet": 68.41,
-        "dist-pu": 77.88, "pulda": 75.30, "pn": 79.89,
-    },
-}  # fmt: skip
 # Learners with other settings than their own.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "p3mix, c": ("p3mix", {"mode": "c"}),
     "lbe, no alpha": ("lbe", {"alpha": None}),
     "pulda, smooth": ("pulda", {"distance": "softplus"}),
 }
@@ -145,7 +134,7 @@ def run_one(job: dict[str, Any]) -> dict[str, Any]:
     key, changed = VARIANTS.get(job["learner"], (job["learner"], {}))
     learner = learners.make(key, random_state=job["seed"])
     settings: dict[str, Any] = {"scheme": job["scheme"], "progress": False}
-    if learner.tags.needs_alpha or key in ("lbe", "weighted", "mpe-pu"):
+    if key not in CLASSICAL or key == "weighted":
         settings["alpha"] = rows["alpha"]
     settings |= changed
     known = learner.get_params()
@@ -224,34 +213,43 @@ def run(store: Path, asked: argparse.Namespace) -> None:
             print(name_of(result), about, flush=True)
 
 
-def cell(rows: list[dict[str, Any]]) -> str:
-    """Write accuracy in percent: mean, standard deviation, lowest, and the number of seeds."""
+def cell(rows: list[dict[str, Any]], measure: str) -> str:
+    """Write a measure in percent: mean, standard deviation, lowest, and the number of seeds."""
     if not rows:
         return "-"
-    values = 100 * np.array([row["accuracy"] for row in rows])
+    values = 100 * np.array([row[measure] for row in rows])
     spread = f" ± {values.std(ddof=1):.1f}, lowest {values.min():.1f}" if len(values) > 1 else ""
     return f"{values.mean():.1f}{spread} ({len(values)})"
 
 
 def write(found: list[dict[str, Any]], page: Path | None) -> None:
-    """Write a table of accuracies per dataset, our two protocols beside the published figures."""
+    """Write a table per dataset, our two protocols beside the published figures."""
+    from recoup.learners.reported import reported_accuracies
+
     results = [row for row in found if "error" not in row]
-    parts = ["# Learners on real data, measured", __doc__.split("\n\n")[2].strip()]
-    parts.append("Accuracy in percent: mean ± standard deviation, lowest (number of seeds).")
+    parts = ["# Learners on real data, measured", __doc__.split("\n\n")[2].strip(), ABOUT]
+    order = dict.fromkeys((*NETWORKS, *VARIANTS, "puet", *CLASSICAL, "pn"))
+    columns = [(protocol, kind) for protocol in ("honest", "oracle") for kind in ("accuracy", "f1")]
     for dataset, scheme in itertools.product(DATASETS, SCHEMES):
         here = [row for row in results if (row["dataset"], row["scheme"]) == (dataset, scheme)]
         if not here:
             continue
-        lines = ["| Learner | Honest | Oracle | PU-Bench, Table 1 |", "| --- | --- | --- | --- |"]
-        for key in dict.fromkeys((*NETWORKS, "puet", *CLASSICAL, "pn")):
+        lines = [
+            "| Learner | Accuracy | F1 | Accuracy, oracle | F1, oracle | PU-Bench |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for key in order:
             mine = [row for row in here if row["learner"] == key]
-            if mine:
-                honest, oracle = (
-                    cell([row for row in mine if row["protocol"] == protocol])
-                    for protocol in ("honest", "oracle")
-                )
-                said = PUBLISHED.get(dataset, {}).get(key) if scheme == "case-control" else None
-                lines.append(f"| {key} | {honest} | {oracle} | {'-' if said is None else said} |")
+            if not mine:
+                continue
+            cells = [
+                cell([row for row in mine if row["protocol"] == protocol], kind)
+                for protocol, kind in columns
+            ]
+            name = {"p3mix": "p3mix-e", "p3mix, c": "p3mix-c"}.get(key, key)
+            said = reported_accuracies().get(name, {}).get(dataset)
+            shown = said if scheme == "case-control" and said is not None else "-"
+            lines.append(f"| {' | '.join((key, *cells))} | {shown} |")
         parts += [f"## {dataset}, {scheme}", "\n".join(lines)]
     failed = [f"- {name_of(row)}: {row['error']}" for row in found if "error" in row]
     if failed:

@@ -15,6 +15,7 @@ from recoup._registry import registered
 from recoup.cli import app
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PUAUL, LearnerTags, PULearner
+from recoup.learners.reported import reported_accuracies
 from recoup.testing import check_learner, learner_checks
 
 
@@ -93,6 +94,22 @@ def test_list_learners_as_table_and_as_json():
         assert row["source"] in shown.stdout
     assert rows["pu-auc"]["needs_alpha"] is True
     assert rows["pu-aul"]["needs_alpha"] is False
+    assert rows["nnpu"]["reported"]["mnist"] == 94.85
+    assert rows["p3mix"]["reported"]["spambase"] == 84.14
+    assert rows["naive"]["reported"] == {}
+    assert "94.8, 81.7" in shown.stdout
+
+
+def test_reported_figures_are_of_learners_that_there_are():
+    known = {*registered("learners"), "p3mix-e", "p3mix-c"}
+    assert set(reported_accuracies()) <= known
+    assert all(len(figures) == 8 for figures in reported_accuracies().values())
+    # With two thirds of the rows positive, an F1 leaves no room for these "accuracies".
+    positive, rerun_f1 = 0.658, {"nnpu": 0.747, "pusb": 0.865, "vpu": 0.868, "lbe": 0.849}
+    for key, f1 in (rerun_f1 | {"dist-pu": 0.739, "pn": 0.930}).items():
+        errors_per_hit = 2 * (1 - f1) / f1
+        fewest_errors = errors_per_hit * positive / (1 + errors_per_hit)
+        assert reported_accuracies()[key]["connect4"] / 100 > 1 - fewest_errors
 
 
 def test_listing_learners_leaves_torch_alone():

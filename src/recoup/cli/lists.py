@@ -5,6 +5,9 @@ from __future__ import annotations
 from recoup.cli._options import AsJson
 from recoup.cli._output import make_table, plain, print_json, stdout
 
+# Datasets whose reported figures are shown; the others are in the JSON.
+SHOWN = ("mnist", "spambase")
+
 
 def datasets(as_json: AsJson = False) -> None:
     """List the named datasets, their tasks, and whether they are at hand."""
@@ -53,19 +56,32 @@ def learners(as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from recoup._registry import registered
+    from recoup.learners.reported import reported_accuracies
 
     rows = [asdict(cls.tags) for cls in registered("learners").values()]
+    for row in rows:
+        reported = reported_accuracies()
+        row["reported"] = reported.get(row["key"], reported.get(f"{row['key']}-e", {}))
     if as_json:
         print_json(rows)
         return
-    table = make_table(("Key", "Family", "Alpha", "Designs", "Labels", "Backend", "Cost", "Source"))
+    headings = ("Key", "Family", "Alpha", "Designs", "Labels", "Backend", "Cost", "Source")
+    table = make_table((*headings, "PU-Bench: MNIST, Spambase"))
     for column in table.columns:
         # A key cut short could not be passed on.
         column.overflow = "fold"
     for row in rows:
         alpha = "needs" if row["needs_alpha"] else "estimates" if row["estimates_alpha"] else "-"
         about = (row["family"], alpha, ", ".join(row["schemes"]), row["selection"])
-        cells = (row["key"], *about, row["backend"], row["cost"], row["source"])
+        figures = [f"{row['reported'][name]:.1f}" for name in SHOWN if name in row["reported"]]
+        cells = (
+            row["key"],
+            *about,
+            row["backend"],
+            row["cost"],
+            row["source"],
+            ", ".join(figures) or "-",
+        )
         table.add_row(*map(plain, cells))
     console = stdout()
     if not console.is_terminal:

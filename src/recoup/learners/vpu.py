@@ -63,8 +63,9 @@ class VPU(TorchPULearner):
         Both parameters of the beta distribution of the shares of mixing.
 
     The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=1e-4``,
-    which is halved every 20 epochs; Adam's first beta is 0.5. By default the weights are kept whose whole loss,
-    with mixed points, is least on held-out rows; the authors leave the mixed points out there.
+    which is halved every 20 epochs; Adam's first beta is 0.5. By default the weights are kept whose
+    whole loss, with mixed points, is least on held-out rows; the authors leave the mixed points out
+    there.
 
     References
     ----------
