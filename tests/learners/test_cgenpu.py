@@ -247,7 +247,7 @@ def test_same_seed_same_bits():
     [
         ({"auxiliary_weight": -1}, "auxiliary_weight to be a number of at least 0. Got -1"),
         ({"noise_dimensions": 0}, "noise_dimensions to be a whole number of at least 1. Got 0"),
-        ({"divergence": "kl"}, "divergence to be 'pointwise' or 'bernoulli'. Got 'kl'"),
+        ({"divergence": "kl"}, "divergence to be one of 'pointwise', 'bernoulli'. Got 'kl'"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):

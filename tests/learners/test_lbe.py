@@ -172,8 +172,8 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"subset": 0}, "needs subset, a share of rows, above 0 and at most 1. Got 0"),
-        ({"kept": 1.5}, "needs kept, a share of rows, above 0 and at most 1. Got 1.5"),
+        ({"subset": 0}, "needs subset to be a number above 0 and at most 1. Got 0"),
+        ({"kept": 1.5}, "needs kept to be a number above 0 and at most 1. Got 1.5"),
         ({"steps_per_round": 0}, "needs steps_per_round to be a whole number of at least 1. Got 0"),
     ],
 )

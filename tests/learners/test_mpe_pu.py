@@ -135,8 +135,8 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"balance": "none"}, "needs balance to be 'equal' or 'prior'. Got 'none'"),
-        ({"warm_up_epochs": -1}, "needs warm_up_epochs to be a whole number, 0 or above. Got -1"),
+        ({"balance": "none"}, "needs balance to be one of 'equal', 'prior'. Got 'none'"),
+        ({"warm_up_epochs": -1}, "needs warm_up_epochs to be a whole number of at least 0. Got -1"),
         ({"validation_fraction": 0}, "needs at least 20 labeled rows that it does not train on"),
         ({"alpha": 0.9999}, "needs alpha to leave a negative among the 2,400 unlabeled rows"),
     ],

@@ -186,9 +186,9 @@ def test_same_seed_same_bits(mode):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"mode": "d"}, "needs mode to be 'e' or 'c'. Got 'd'"),
-        ({"threshold": 0.4}, "needs threshold to be a number from 0.5 to below 1. Got 0.4"),
-        ({"warm_up": 1}, "needs warm_up to be a number from 0 to below 1. Got 1"),
+        ({"mode": "d"}, "needs mode to be one of 'e', 'c'. Got 'd'"),
+        ({"threshold": 0.4}, "needs threshold to be a number of at least 0.5 and below 1. Got 0.4"),
+        ({"warm_up": 1}, "needs warm_up to be a number of at least 0 and below 1. Got 1"),
         ({"n_candidates": 0}, "needs n_candidates to be a whole number of at least 1. Got 0"),
         ({"mixing_shape": 0}, "needs mixing_shape to be a number above 0. Got 0"),
         ({"teacher_weight": -1}, "needs teacher_weight to be a number of at least 0. Got -1"),

@@ -155,7 +155,7 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"warm_up_epochs": -1}, "needs warm_up_epochs to be a whole number, 0 or above. Got -1"),
+        ({"warm_up_epochs": -1}, "needs warm_up_epochs to be a whole number of at least 0. Got -1"),
         ({"coupling_weight": -1}, "needs coupling_weight to be a number of at least 0. Got -1"),
         ({"discriminator_learning_rate": 0}, "needs discriminator_learning_rate to be a number"),
     ],

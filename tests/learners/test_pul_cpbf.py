@@ -188,8 +188,14 @@ def test_same_seed_same_bits():
         ({"fence": (0.5, 0.2)}, "needs fence to be probabilities above 0 and below 1"),
         ({"fence": 0.5}, "needs fence to be probabilities above 0 and below 1"),
         ({"fence_epochs": 0}, "needs fence_epochs to be a whole number of at least 1. Got 0"),
-        ({"guess_weight": 1.5}, "needs guess_weight to be a number from 0 to 1. Got 1.5"),
-        ({"confidence": 0.2}, "needs confidence to be a number from 0.5 to 1. Got 0.2"),
+        (
+            {"guess_weight": 1.5},
+            "needs guess_weight to be a number of at least 0 and at most 1. Got 1.5",
+        ),
+        (
+            {"confidence": 0.2},
+            "needs confidence to be a number of at least 0.5 and at most 1. Got 0.2",
+        ),
         ({"alpha": 0.0, "scheme": "case-control"}, "needs positives in the population"),
     ],
 )

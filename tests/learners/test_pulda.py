@@ -118,9 +118,12 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"distance": "l2"}, "needs distance to be 'l1' or 'softplus'. Got 'l2'"),
+        ({"distance": "l2"}, "needs distance to be one of 'l1', 'softplus'. Got 'l2'"),
         ({"temperature": 0}, "needs temperature to be a number above 0. Got 0"),
-        ({"margin_momentum": 1.0}, "needs margin_momentum to be below 1, or no batch would count"),
+        (
+            {"margin_momentum": 1.0},
+            "needs margin_momentum to be a number of at least 0 and below 1. Got 1.0",
+        ),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):

@@ -200,7 +200,10 @@ def test_images():
         ({"epochs": 0}, "epochs to be a whole number of at least 1. Got 0"),
         ({"batch_size": 2.5}, "batch_size"),
         ({"learning_rate": -1.0}, "learning_rate"),
-        ({"validation_fraction": 0.7}, "validation_fraction from 0 to 0.5. Got 0.7"),
+        (
+            {"validation_fraction": 0.7},
+            "validation_fraction to be a number of at least 0 and at most 0.5. Got 0.7",
+        ),
         ({"select": "f1"}, "select to be one of"),
         ({"optimizer": "lbfgs"}, "optimizer to be one of"),
         ({"scheme": "both"}, "scheme"),

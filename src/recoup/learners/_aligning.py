@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recoup._checks import FloatArray, brief
+from recoup._checks import FloatArray
 from recoup.exceptions import InvalidInputError
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows, cosine
 from recoup.learners._torch import Select, TorchPULearner
-from recoup.learners.upu import pu_risks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,29 +80,9 @@ class AligningLearner(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        value = self.warm_up_epochs
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise InvalidInputError(
-                f"{caller} needs warm_up_epochs to be a whole number of at least 1. "
-                f"Got {brief(value)}."
-            )
-        self._check_numbers(
-            caller, above=("warm_up_learning_rate", "mixing_shape"), least=("mixing_weight",)
-        )
-        self._check_numbers(caller, least=("warm_up_weight_decay",))
-
-    def _check_numbers(
-        self, caller: str, above: tuple[str, ...] = (), least: tuple[str, ...] = ()
-    ) -> None:
-        """Refuse what is not a number above zero, or not at least zero."""
-        for name in (*above, *least):
-            value = getattr(self, name)
-            sound = isinstance(value, Real) and not isinstance(value, bool)
-            if not sound or not 0 <= value < math.inf or (value == 0 and name in above):
-                rule = "above 0" if name in above else "of at least 0"
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
-                )
+        check_counts(self, caller, "warm_up_epochs")
+        check_numbers(self, caller, "warm_up_learning_rate", "mixing_shape", above=0)
+        check_numbers(self, caller, "mixing_weight", "warm_up_weight_decay")
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch
@@ -183,9 +161,3 @@ class AligningLearner(TorchPULearner):
         # Only after the targets of this step were read.
         self._remember(batch.population_rows, population)
         return self._main_loss(labeled, population, mixed) + self.mixing_weight * between
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # A smooth accuracy: the alignment itself is best where nothing is told apart.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar
 
-from recoup._checks import brief
-from recoup.exceptions import InvalidInputError
 from recoup.learners._nets import Shape
+from recoup.learners._settings import check_counts
 from recoup.learners._steps import TrainingRows, layout_of
 from recoup.learners._torch import TorchPULearner
 
@@ -184,24 +182,7 @@ class GeneratingLearner(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        self._check_counts(caller, "least_steps", "hidden_units")
-
-    def _check_counts(self, caller: str, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
-
-    def _check_weights(self, caller: str, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            sound = isinstance(value, Real) and not isinstance(value, bool)
-            if not sound or not 0 <= value < math.inf:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number of at least 0. Got {brief(value)}."
-                )
+        check_counts(self, caller, "least_steps", "hidden_units")
 
     def _networks(self) -> dict[str, nn.Module]:
         return {name: getattr(self, name) for name in ("network_", *self.parts)}

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -22,6 +21,8 @@ from recoup._progress import progress_bar
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import PULearner
 from recoup.learners._nets import Factory, network_for, scores_of
+from recoup.learners._risks import pu_risks
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Epoch, Stage, TrainingRows, layout_of
 from recoup.metrics.area import auc_pu
 from recoup.scores.split import PUStratifiedKFold
@@ -153,10 +154,17 @@ class TorchPULearner(PULearner):
         return 0.0
 
     def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        """Return the loss to select by, from scores of held-out rows."""
-        raise InvalidInputError(
-            f"{type(self).__name__} has no loss to select by. Take select='auc'."
-        )
+        """Return the loss to select by, from scores of held-out rows.
+
+        By default a smooth accuracy: that of hard decisions is too noisy where few labels are held
+        out, other risks have no floor, and losses of training with guesses flatter themselves.
+        """
+        if self.pi_ is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} has no loss to select by without alpha. Take select='auc'."
+            )
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative
 
     # What all of them share.
 
@@ -226,33 +234,12 @@ class TorchPULearner(PULearner):
     def _check_settings(self, caller: str) -> None:
         require("torch", purpose=type(self).__name__, install="'recoup[torch]'")
         check_scheme(self.scheme, caller)
-        for name in ("epochs", "batch_size", "labeled_batch", "patience"):
-            value = getattr(self, name)
-            optional = name in ("labeled_batch", "patience")
-            if value is None and optional:
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
-        for name, smallest in (("learning_rate", 1e-12), ("weight_decay", 0.0)):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not smallest <= float(value) < math.inf:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number of at least {smallest:g}. "
-                    f"Got {brief(value)}."
-                )
-        share = self.validation_fraction
-        if not isinstance(share, Real) or not 0 <= float(share) <= 0.5:
-            raise InvalidInputError(
-                f"{caller} needs validation_fraction from 0 to 0.5. Got {brief(share)}."
-            )
-        for name, known in (("select", get_args(Select)), ("optimizer", ("adam", "sgd"))):
-            if getattr(self, name) not in known:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be one of {', '.join(map(repr, known))}. "
-                    f"Got {brief(getattr(self, name))!r}."
-                )
+        check_counts(self, caller, "epochs", "batch_size")
+        check_counts(self, caller, "labeled_batch", "patience", optional=True)
+        check_numbers(self, caller, "learning_rate", above=0)
+        check_numbers(self, caller, "weight_decay")
+        check_numbers(self, caller, "validation_fraction", most=0.5)
+        check_words(self, caller, select=get_args(Select), optimizer=("adam", "sgd"))
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         caller = f"{type(self).__name__}.{'fit' if reset else 'decision_function'}"

@@ -6,8 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from recoup._checks import brief
-from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.exceptions import RecoupWarning
 from recoup.learners._base import LearnerTags
 from recoup.learners._generating import (
     GeneratingLearner,
@@ -17,6 +16,7 @@ from recoup.learners._generating import (
     writing_network,
 )
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
 
 if TYPE_CHECKING:
@@ -184,14 +184,9 @@ class CGenPU(GeneratingLearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        self._check_weights(caller, "auxiliary_weight")
-        if self.noise_dimensions is not None:
-            self._check_counts(caller, "noise_dimensions")
-        if self.divergence not in ("pointwise", "bernoulli"):
-            raise InvalidInputError(
-                f"{caller} needs divergence to be 'pointwise' or 'bernoulli'. "
-                f"Got {brief(self.divergence)!r}."
-            )
+        check_numbers(self, caller, "auxiliary_weight")
+        check_counts(self, caller, "noise_dimensions", optional=True)
+        check_words(self, caller, divergence=("pointwise", "bernoulli"))
 
     @property
     def _n_noise(self) -> int:

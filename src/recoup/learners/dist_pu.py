@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from recoup.learners._aligning import AligningLearner, clipped
 from recoup.learners._base import LearnerTags
+from recoup.learners._settings import check_numbers
 from recoup.learners._steps import TrainingRows
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class DistPU(AligningLearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        self._check_numbers(caller, least=("warm_up_entropy", "entropy", "mixed_entropy"))
+        check_numbers(self, caller, "warm_up_entropy", "entropy", "mixed_entropy")
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

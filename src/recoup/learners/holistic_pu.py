@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup._checks import FloatArray
+from recoup.exceptions import RecoupWarning
 from recoup.learners._augment import Views, views_of
 from recoup.learners._averages import follow, teacher_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
-from recoup.learners.upu import pu_risks
 from recoup.priors import PriorEstimate
 
 if TYPE_CHECKING:
@@ -212,34 +210,13 @@ class HolisticPU(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name, least in (("trend_epochs", 2), ("steps_per_epoch", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least {least}. "
-                    f"Got {brief(value)}."
-                )
-        rules: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-            ("trend_scale", lambda value: 0 < value < math.inf, "above 0"),
-            ("smoothing", lambda value: 0 <= value < 1, "of at least 0 and below 1"),
-            ("averaging", lambda value: 0 < value < 1, "above 0 and below 1"),
-            ("confidence", lambda value: 0.5 < value < 1, "above 0.5 and below 1"),
-        )
-        for name, sound, rule in rules:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not sound(value):
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
-                )
-        for name, known in (
-            ("trend", ("pairs", "adjacent")),
-            ("criterion", ("squares", "variance")),
-        ):
-            if getattr(self, name) not in known:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be one of {', '.join(map(repr, known))}. "
-                    f"Got {brief(getattr(self, name))!r}."
-                )
+        check_counts(self, caller, "trend_epochs", least=2)
+        check_counts(self, caller, "steps_per_epoch")
+        check_numbers(self, caller, "trend_scale", above=0)
+        check_numbers(self, caller, "smoothing", below=1)
+        check_numbers(self, caller, "averaging", above=0, below=1)
+        check_numbers(self, caller, "confidence", above=0.5, below=1)
+        check_words(self, caller, trend=("pairs", "adjacent"), criterion=("squares", "variance"))
 
     def _networks(self) -> dict[str, nn.Module]:
         watched = {"_teacher": self._teacher} if hasattr(self, "_teacher") else {}
@@ -381,9 +358,3 @@ class HolisticPU(TorchPULearner):
             + binary_cross_entropy_with_logits(unlabeled, targets)
             + consistency_loss(unlabeled.detach(), strong, self.confidence)
         )
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # A smooth accuracy: the share of positives is known since the cut.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners._augment import Views, views_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import last_layer, statistics_kept, with_features
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import FEWEST_HELD_OUT, SCORED_AT_ONCE, TorchPULearner
 from recoup.scores.split import PUStratifiedKFold
@@ -308,25 +308,9 @@ class LaGAM(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name, least in (("warm_up_epochs", 1), ("clusters", 1), ("neighbors", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least {least}. "
-                    f"Got {brief(value)}."
-                )
-        for name, most in (
-            ("temperature", math.inf),
-            ("meta_learning_rate", math.inf),
-            ("support_fraction", 0.5),
-        ):
-            value = getattr(self, name)
-            sound = isinstance(value, Real) and not isinstance(value, bool)
-            if not sound or not 0 < float(value) <= most or value == math.inf:
-                rule = "above 0" if most == math.inf else f"above 0 and at most {most:g}"
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
-                )
+        check_counts(self, caller, "warm_up_epochs", "clusters", "neighbors")
+        check_numbers(self, caller, "temperature", "meta_learning_rate", above=0)
+        check_numbers(self, caller, "support_fraction", above=0, most=0.5)
         try:
             start, end = self.momentum
             sound = 0 <= start <= 1 and 0 <= end <= 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup._checks import FloatArray
+from recoup.exceptions import RecoupWarning
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner
 from recoup.learners.pusb import share_threshold
@@ -186,22 +186,9 @@ class LBE(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name, least in (("steps_per_round", 1), ("pretraining_steps", 0)):
-            value = getattr(self, name)
-            if value is None and name == "pretraining_steps":
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least {least}. "
-                    f"Got {brief(value)}."
-                )
-        for name in ("subset", "kept"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name}, a share of rows, above 0 and at most 1. "
-                    f"Got {brief(value)}."
-                )
+        check_counts(self, caller, "steps_per_round")
+        check_counts(self, caller, "pretraining_steps", least=0, optional=True)
+        check_numbers(self, caller, "subset", "kept", above=0, most=1)
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network_": self.network_, "propensity_network_": self.propensity_network_}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief
+from recoup._checks import FloatArray
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners._base import LearnerTags
+from recoup.learners._settings import check_counts, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner
-from recoup.learners.upu import pu_risks
 from recoup.priors import BBE, PriorEstimate
 from recoup.priors._base import MIN_LABELED
 
@@ -118,16 +117,8 @@ class MPEPU(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        value = self.warm_up_epochs
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-            raise InvalidInputError(
-                f"{caller} needs warm_up_epochs to be a whole number, 0 or above. "
-                f"Got {brief(value)}."
-            )
-        if self.balance not in ("equal", "prior"):
-            raise InvalidInputError(
-                f"{caller} needs balance to be 'equal' or 'prior'. Got {brief(self.balance)!r}."
-            )
+        check_counts(self, caller, "warm_up_epochs", least=0)
+        check_words(self, caller, balance=("equal", "prior"))
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch
@@ -218,9 +209,3 @@ class MPEPU(TorchPULearner):
             self._alphas.append(self.prior_.alpha)
         self.alphas_: FloatArray = np.array(self._alphas)
         del self._alphas
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # The loss of the training ignores rows by their own scores; this one is an accuracy.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from recoup._checks import brief
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import LearnerTags
-from recoup.learners.upu import UPU, pu_risks
+from recoup.learners._risks import pu_risks
+from recoup.learners.upu import UPU
 
 if TYPE_CHECKING:
     from torch import Tensor

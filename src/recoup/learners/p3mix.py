@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from recoup._checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._checks import FloatArray
 from recoup.learners._averages import follow, predicted, running_mean, teacher_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._mixing import mixed_scores, mixing_layer
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import TorchPULearner
 
@@ -148,37 +146,15 @@ class P3Mix(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        if self.mode not in USUAL_THRESHOLD:
-            raise InvalidInputError(
-                f"{caller} needs mode to be 'e' or 'c'. Got {brief(self.mode)!r}."
-            )
-        for name, least in (("steps_per_epoch", 1), ("n_candidates", 1), ("mix_layer", -1)):
-            value = getattr(self, name)
-            if value is None and name != "n_candidates":
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least {least}. "
-                    f"Got {brief(value)}."
-                )
+        check_words(self, caller, mode=USUAL_THRESHOLD)
+        check_counts(self, caller, "n_candidates")
+        check_counts(self, caller, "steps_per_epoch", optional=True)
+        check_counts(self, caller, "mix_layer", least=-1, optional=True)
         weights = ("labeled_weight", "unlabeled_weight", "entropy_weight", "teacher_weight")
-        for name in (*weights, "mixing_shape"):
-            value = getattr(self, name)
-            sound = isinstance(value, Real) and not isinstance(value, bool)
-            if not sound or not 0 <= value < math.inf or (value == 0 and name == "mixing_shape"):
-                rule = "above 0" if name == "mixing_shape" else "of at least 0"
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number {rule}. Got {brief(value)}."
-                )
-        for name, lowest in (("warm_up", 0.0), ("threshold", 0.5)):
-            value = getattr(self, name)
-            if value is None and name == "threshold":
-                continue
-            if not isinstance(value, Real) or not lowest <= float(value) < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number from {lowest:g} to below 1. "
-                    f"Got {brief(value)}."
-                )
+        check_numbers(self, caller, *weights)
+        check_numbers(self, caller, "mixing_shape", above=0)
+        check_numbers(self, caller, "warm_up", below=1)
+        check_numbers(self, caller, "threshold", least=0.5, below=1, optional=True)
 
     def _networks(self) -> dict[str, nn.Module]:
         known = {"network_": self.network_}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recoup._checks import brief
-from recoup.exceptions import InvalidInputError
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, Turn
 from recoup.learners._torch import TorchPULearner
 from recoup.learners.pusb import share_threshold
@@ -133,22 +130,9 @@ class PAN(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        value = self.warm_up_epochs
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-            raise InvalidInputError(
-                f"{caller} needs warm_up_epochs to be a whole number, 0 or above. "
-                f"Got {brief(value)}."
-            )
-        weight, rate = self.coupling_weight, self.discriminator_learning_rate
-        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= weight < math.inf:
-            raise InvalidInputError(
-                f"{caller} needs coupling_weight to be a number of at least 0. Got {brief(weight)}."
-            )
-        if rate is not None and (not isinstance(rate, Real) or not 1e-12 <= rate < math.inf):
-            raise InvalidInputError(
-                f"{caller} needs discriminator_learning_rate to be a number of at least 1e-12, or "
-                f"None for that of the classifier. Got {brief(rate)}."
-            )
+        check_counts(self, caller, "warm_up_epochs", least=0)
+        check_numbers(self, caller, "coupling_weight")
+        check_numbers(self, caller, "discriminator_learning_rate", above=0, optional=True)
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network_": self.network_, "discriminator_": self.discriminator_}

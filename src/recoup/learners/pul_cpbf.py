@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from recoup._checks import brief
@@ -15,9 +14,9 @@ from recoup.learners._aligning import clipped
 from recoup.learners._augment import views_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import last_layer, scores_of, with_features
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
-from recoup.learners.upu import pu_risks
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -175,13 +174,8 @@ class PULCPBF(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name, fewest in (("fence_epochs", 1), ("warm_up_epochs", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < fewest:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least {fewest}. "
-                    f"Got {brief(value)}."
-                )
+        check_counts(self, caller, "fence_epochs")
+        check_counts(self, caller, "warm_up_epochs", least=0)
         levels = self.fence
         sound = isinstance(levels, Sequence) and not isinstance(levels, str) and len(levels) > 0
         sound = sound and all(isinstance(level, Real) and 0 < level < 1 for level in levels)
@@ -190,20 +184,10 @@ class PULCPBF(TorchPULearner):
                 f"{caller} needs fence to be probabilities above 0 and below 1, in rising order. "
                 f"Got {brief(levels)}."
             )
-        bounds = {
-            "guess_weight": (0.0, 1.0),
-            "labeled_weight": (0.0, math.inf),
-            "unlabeled_weight": (0.0, math.inf),
-            "temperature": (1e-6, math.inf),
-            "confidence": (0.5, 1.0),
-        }
-        for name, (least, most) in bounds.items():
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not least <= float(value) <= most:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number from {least:g} to {most:g}. "
-                    f"Got {brief(value)}."
-                )
+        check_numbers(self, caller, "guess_weight", most=1)
+        check_numbers(self, caller, "labeled_weight", "unlabeled_weight")
+        check_numbers(self, caller, "temperature", above=0)
+        check_numbers(self, caller, "confidence", least=0.5, most=1)
 
     def _networks(self) -> dict[str, nn.Module]:
         fence = getattr(self, "_fence", None)
@@ -323,9 +307,3 @@ class PULCPBF(TorchPULearner):
         return (
             self.labeled_weight * softplus(-scores[:n]).mean() + self.unlabeled_weight * unlabeled
         )
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # A smooth accuracy, as that of nnPU.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative

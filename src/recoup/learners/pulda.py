@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from recoup._checks import brief
-from recoup.exceptions import InvalidInputError
 from recoup.learners._aligning import AligningLearner
 from recoup.learners._base import LearnerTags
+from recoup.learners._settings import check_numbers, check_words
 from recoup.learners._steps import TrainingRows
 
 if TYPE_CHECKING:
@@ -143,18 +142,10 @@ class PULDA(AligningLearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        if self.distance not in get_args(Distance):
-            raise InvalidInputError(
-                f"{caller} needs distance to be 'l1' or 'softplus'. Got {brief(self.distance)!r}."
-            )
-        momenta = ("population_momentum", "margin_momentum")
-        self._check_numbers(caller, above=("temperature",), least=("margin", *momenta))
-        for name in momenta:
-            if getattr(self, name) >= 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be below 1, or no batch would count. "
-                    f"Got {brief(getattr(self, name))}."
-                )
+        check_words(self, caller, distance=get_args(Distance))
+        check_numbers(self, caller, "temperature", above=0)
+        check_numbers(self, caller, "margin")
+        check_numbers(self, caller, "population_momentum", "margin_momentum", below=1)
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

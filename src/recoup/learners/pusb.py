@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from recoup.learners._base import LearnerTags
+from recoup.learners._risks import Loss
 from recoup.learners._torch import Select
 from recoup.learners.nnpu import NNPU
-from recoup.learners.upu import Loss
 
 if TYPE_CHECKING:
     from torch import Tensor

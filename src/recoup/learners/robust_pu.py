@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from recoup._checks import brief
 from recoup.exceptions import InvalidInputError
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage
 from recoup.learners.nnpu import NNPU
 
@@ -174,33 +175,13 @@ class RobustPU(NNPU):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name in ("passes", "warm_up_epochs", "growth_episodes"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
+        check_counts(self, caller, "passes", "warm_up_epochs", "growth_episodes")
         kinds = {"weighting": Weighting, "hardness": Hardness, "growth": Growth, "balance": Balance}
-        for name, known in kinds.items():
-            if getattr(self, name) not in get_args(known):
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be one of {', '.join(map(repr, get_args(known)))}. "
-                    f"Got {brief(getattr(self, name))!r}."
-                )
-        bounds: tuple[tuple[str, float, float], ...] = (
-            ("warm_up_learning_rate", 1e-12, math.inf),
-            ("warm_up_weight_decay", 0.0, math.inf),
-            ("labeled_temperature", 1e-6, math.inf),
-            ("unlabeled_temperature", 1e-6, math.inf),
-            ("momentum", 0.0, 1.0),
-        )
-        for name, least, below in bounds:
-            value = getattr(self, name)
-            if not _is_number(value) or not least <= value < below:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number of at least {least:g} and below "
-                    f"{below:g}. Got {brief(value)}."
-                )
+        check_words(self, caller, **{name: get_args(kind) for name, kind in kinds.items()})
+        above = ("warm_up_learning_rate", "labeled_temperature", "unlabeled_temperature")
+        check_numbers(self, caller, *above, above=0)
+        check_numbers(self, caller, "warm_up_weight_decay")
+        check_numbers(self, caller, "momentum", below=1)
         most = 1.0 if self.weighting == "log" else math.inf
         for name in ("labeled_thresholds", "unlabeled_thresholds"):
             value = getattr(self, name)

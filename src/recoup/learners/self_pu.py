@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -16,9 +16,10 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners._averages import follow, predicted, running_mean, teacher_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._risks import margin_loss
+from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
 from recoup.learners._torch import Select, TorchPULearner
-from recoup.learners.upu import margin_loss, pu_risks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,32 +244,10 @@ class SelfPU(TorchPULearner):
             raise InvalidInputError(
                 f"{caller} needs paces to be two numbers above 0 and at most 1. Got {brief(paces)}."
             )
-        known: dict[str, tuple[Any, ...]] = {
-            "trusted_loss": get_args(Trusting),
-            "ends": ("equal", "prior"),
-        }
-        for name, words in known.items():
-            if getattr(self, name) not in words:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be one of {', '.join(map(repr, words))}. "
-                    f"Got {brief(getattr(self, name))!r}."
-                )
-        if (
-            not isinstance(self.n_selections, Integral)
-            or isinstance(self.n_selections, bool)
-            or self.n_selections < 1
-        ):
-            raise InvalidInputError(
-                f"{caller} needs n_selections to be a whole number of at least 1. "
-                f"Got {brief(self.n_selections)}."
-            )
+        check_words(self, caller, trusted_loss=get_args(Trusting), ends=("equal", "prior"))
+        check_counts(self, caller, "n_selections")
         numbers = ("agreement", "consistency", "calibration_rate", "calibration_budget")
-        for name in numbers:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number of at least 0. Got {brief(value)}."
-                )
+        check_numbers(self, caller, *numbers)
         times = (self.first_selection, self.teachers_from)
         if not all(isinstance(time, Real) for time in times) or not 0 <= times[0] < times[1] < 1:
             raise InvalidInputError(
@@ -474,9 +453,3 @@ class SelfPU(TorchPULearner):
     def _decide(self, X: Any) -> FloatArray:
         first = self._outputs(X, self.teacher_)
         return (first + self._outputs(X, self.second_teacher_)) / 2 - self.offset_
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # A smooth accuracy; the loss of the training is lower where few rows are left to nnPU.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative

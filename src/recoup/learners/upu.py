@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from recoup._checks import brief
-from recoup.exceptions import InvalidInputError
 from recoup.learners._base import LearnerTags
+from recoup.learners._risks import Loss, pu_risks
+from recoup.learners._settings import check_words
 from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import Select, TorchPULearner
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Loss = Literal["sigmoid", "logistic", "squared"]
-
-
-def margin_loss(name: Loss, margins: Tensor) -> Tensor:
-    """Loss of margins, positive where a score has the right sign."""
-    from torch.nn.functional import softplus
-
-    if name == "sigmoid":
-        return (-margins).sigmoid()
-    return softplus(-margins) if name == "logistic" else (margins - 1) ** 2 / 2
-
-
-def pu_risks(labeled: Tensor, population: Tensor, pi: float, loss: Loss) -> tuple[Tensor, Tensor]:
-    r"""Risk of the positives, :math:`\pi R_P^+`, and of the negatives, :math:`R_U^- - \pi R_P^-`.
-
-    Parameters
-    ----------
-    labeled, population : Tensor
-        Scores of labeled rows, and of rows that follow the population.
-    pi : float
-        Share of positives in the population.
-    loss : {"sigmoid", "logistic", "squared"}
-        Of the margin.
-    """
-    positive = pi * margin_loss(loss, labeled).mean()
-    as_negative = pi * margin_loss(loss, -labeled).mean()
-    return positive, margin_loss(loss, -population).mean() - as_negative
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,11 +58,7 @@ class UPU(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        if self.loss not in get_args(Loss):
-            raise InvalidInputError(
-                f"{caller} needs loss to be one of {', '.join(map(repr, get_args(Loss)))}. "
-                f"Got {brief(self.loss)!r}."
-            )
+        check_words(self, caller, loss=get_args(Loss))
 
     def _stages(self) -> list[Stage]:
         return [Stage(self._loss, self.epochs, self.learning_rate, self.weight_decay)]
@@ -102,11 +70,4 @@ class UPU(TorchPULearner):
         """Turn the scores of two batches into the number to minimize."""
         assert self.pi_ is not None
         positive, negative = pu_risks(labeled, population, self.pi_, self.loss)
-        return positive + negative
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        # A smooth accuracy: that of hard decisions is too noisy where few labels are held out,
-        # and other losses have no floor.
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
         return positive + negative

@@ -18,8 +18,8 @@ from recoup.learners._generating import (
     writing_network,
 )
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
-from recoup.learners.upu import pu_risks
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -213,8 +213,8 @@ class VAEPU(GeneratingLearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        self._check_counts(caller, "class_dimensions", "observation_dimensions")
-        self._check_weights(caller, "adversarial_weight", "positive_weight")
+        check_counts(self, caller, "class_dimensions", "observation_dimensions")
+        check_numbers(self, caller, "adversarial_weight", "positive_weight")
         if self.keep_residual not in (None, False, True):
             raise InvalidInputError(
                 f"{caller} needs keep_residual to be True, False or None. "
@@ -446,11 +446,6 @@ class VAEPU(GeneratingLearner):
         rows = torch.cat([batch.labeled, virtual, batch.population])
         scores = scores_of(batch.network, rows)
         return virtual_risk(scores[:n], scores[n : 2 * n], scores[2 * n :], self._memory["shares"])
-
-    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
-        assert self.pi_ is not None
-        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
-        return positive + negative
 
 
 def virtual_codes(of_class: Tensor, of_observation: Tensor, n_labeled: int) -> Tensor:

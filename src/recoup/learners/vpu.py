@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
-from recoup._checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._checks import FloatArray
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
+from recoup.learners._settings import check_numbers
 from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import Select, TorchPULearner
 
@@ -88,12 +87,7 @@ class VPU(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        for name in ("mixing_weight", "mixing_shape"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number above 0. Got {brief(value)}."
-                )
+        check_numbers(self, caller, "mixing_weight", "mixing_shape", above=0)
 
     def _stages(self) -> list[Stage]:
         return [
