@@ -595,6 +595,15 @@ def test_a_closed_pipe_is_no_error():
     assert done.stderr == ""
 
 
+@pytest.fixture
+def heeded_interrupt():
+    # Shells start jobs in the background with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_interrupt")
 def test_interrupt_ends_with_130(scores, folder, monkeypatch):
     def interrupted(*args, **options):
         signal.raise_signal(signal.SIGINT)
