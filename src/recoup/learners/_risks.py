@@ -34,3 +34,11 @@ def pu_risks(labeled: Tensor, population: Tensor, pi: float, loss: Loss) -> tupl
     positive = pi * margin_loss(loss, labeled).mean()
     as_negative = pi * margin_loss(loss, -labeled).mean()
     return positive, margin_loss(loss, -population).mean() - as_negative
+
+
+def entropies(scores: Tensor) -> Tensor:
+    """Entropy of each prediction, from logits."""
+    from torch.nn.functional import logsigmoid
+
+    chances = scores.sigmoid()
+    return -(chances * logsigmoid(scores) + (1 - chances) * logsigmoid(-scores))

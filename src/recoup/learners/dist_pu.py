@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from recoup.learners._aligning import AligningLearner, clipped
 from recoup.learners._base import LearnerTags
+from recoup.learners._risks import entropies
 from recoup.learners._settings import check_numbers
 from recoup.learners._steps import TrainingRows
 
@@ -32,11 +33,7 @@ def distribution_loss(labeled: Tensor, population: Tensor, pi: float) -> Tensor:
 
 def entropy(scores: Tensor) -> Tensor:
     """Mean entropy of predictions, from logits."""
-    from torch.nn.functional import logsigmoid
-
-    logits = clipped(scores)
-    chances = logits.sigmoid()
-    return -(chances * logsigmoid(logits) + (1 - chances) * logsigmoid(-logits)).mean()
+    return entropies(clipped(scores)).mean()
 
 
 def rising_weight(highest: float, epoch: int, epochs: int) -> float:

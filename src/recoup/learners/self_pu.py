@@ -16,7 +16,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners._averages import follow, predicted, running_mean, teacher_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import scores_of
-from recoup.learners._risks import margin_loss
+from recoup.learners._risks import entropies, margin_loss
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
 from recoup.learners._torch import Select, TorchPULearner
@@ -59,14 +59,6 @@ def non_negative_risk(
     as_negative = pi * (of_labeled * margin_loss("sigmoid", -labeled)).mean()
     negative = (of_population * margin_loss("sigmoid", -population)).mean() - as_negative
     return torch.where(negative < 0, -negative, positive + negative)
-
-
-def entropies(scores: Tensor) -> Tensor:
-    """Entropy of each prediction, from logits."""
-    from torch.nn.functional import logsigmoid
-
-    chances = scores.sigmoid()
-    return -(chances * logsigmoid(scores) + (1 - chances) * logsigmoid(-scores))
 
 
 def n_trusted(n: int, epoch: float, pace: float) -> int:
