@@ -6,11 +6,11 @@
 LeNet on images of MNIST's size, batches of 256, the sigmoid loss and Adam on both sides, in one
 process and in turns. The usual loop is a DataLoader without workers over rows in main memory, each
 batch moved to the device, and the branch of nnPU decided in Python: once over a TensorDataset of
-images and labels, which is the plainest, and once over a dataset that gives each row as an image,
-its label, its class and its place, as code of papers on PU learning does. Ratios are of the fastest
-of some epochs of each; on a CPU of processor time. On a GPU it is also shown how much memory the
-epochs take, and that steps recorded as a graph and replayed give the same scores as plain ones,
-for every learner that has a network.
+images and labels, which is the plainest, and once over rows of five tensors (image, label, class,
+place, guess), as those of PU-Bench are. Ratios are of the fastest of some epochs of each; on a CPU
+of processor time. On a GPU it is also shown how much memory the epochs take, and that steps
+recorded as a graph and replayed give the same scores as plain ones, for every learner that has a
+network. Set no OMP_NUM_THREADS for the figures that a user would see.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from recoup.learners import NNPU
 from recoup.learners._nets import lenet
-from recoup.learners._steps import Epoch, Stage, TrainingRows
+from recoup.learners._steps import Epoch, Stage, TrainingRows, layout_of
 from recoup.learners._torch import _device, _places
 
 BATCH, PI, SEED = 256, 0.49, 0
@@ -37,16 +37,20 @@ def images(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class RowByRow(Dataset):
-    """Rows as most code on PU learning has them."""
+    """Rows as PU-Bench has them: five tensors each."""
 
     def __init__(self, X: np.ndarray, s: np.ndarray) -> None:
-        self.X, self.s, self.y = torch.as_tensor(X), torch.as_tensor(s), torch.as_tensor(s)
+        labels = torch.as_tensor(s)
+        self.parts = (
+            *(torch.as_tensor(X), labels, labels.clone()),
+            *(torch.arange(len(X)), torch.zeros(len(X))),
+        )
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.parts[0])
 
-    def __getitem__(self, place: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, int]:
-        return self.X[place], self.s[place], self.y[place], place
+    def __getitem__(self, place: int) -> tuple[torch.Tensor, ...]:
+        return tuple(part[place] for part in self.parts)
 
 
 def clock(device: torch.device) -> float:
@@ -86,9 +90,9 @@ def our_epochs(
     learner = NNPU(alpha=PI, scheme="case-control", batch_size=BATCH)
     learner.pi_, learner.shape_, learner._memory = PI, X.shape[1:], {}
     learner.center_, learner.spread_ = np.float32(0), np.float32(1)
-    learner.network_ = lenet(X.shape[1:]).to(device, memory_format=torch.channels_last)
     held = np.zeros(len(s), bool)
     rows = TrainingRows(learner._tensor(X, device), *_places(s, held, "case-control", device))
+    learner.network_ = lenet(X.shape[1:]).to(device, memory_format=layout_of(rows.X))
     epoch = Epoch(learner, Stage(learner._loss, epochs, 3e-4, 1e-4), rows)
     epoch.can_record = epoch.can_record and record
     rng = np.random.default_rng(SEED)
@@ -146,7 +150,7 @@ def main() -> None:
     X, s = images(asked.rows)
     print(f"{asked.rows:,} images on {device}, torch {torch.__version__}")
     tensors = TensorDataset(torch.as_tensor(X), torch.as_tensor(s))
-    ways = {"loop, row by row": lambda: usual_epochs(RowByRow(X, s), device, asked.epochs)}
+    ways = {"loop, five tensors a row": lambda: usual_epochs(RowByRow(X, s), device, asked.epochs)}
     ways["loop, TensorDataset"] = lambda: usual_epochs(tensors, device, asked.epochs)
     ways["rows on the device"] = lambda: our_epochs(X, s, device, asked.epochs, record=False)
     if device.type == "cuda":

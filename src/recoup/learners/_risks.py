@@ -31,6 +31,10 @@ def pu_risks(labeled: Tensor, population: Tensor, pi: float, loss: Loss) -> tupl
     loss : {"sigmoid", "logistic", "squared"}
         Of the margin.
     """
+    if loss == "sigmoid":
+        # What a score costs as a positive and as a negative adds up to 1, so one look will do.
+        as_negative = pi * labeled.sigmoid().mean()
+        return pi - as_negative, population.sigmoid().mean() - as_negative
     positive = pi * margin_loss(loss, labeled).mean()
     as_negative = pi * margin_loss(loss, -labeled).mean()
     return positive, margin_loss(loss, -population).mean() - as_negative
