@@ -13,6 +13,7 @@ from learners.toy import assert_same_bits, small_network
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import cgenpu
+from recoup.learners._steps import TrainingRows
 from recoup.learners.cgenpu import CGenPU
 
 QUICK = {"network": small_network, "hidden_units": 16, "least_steps": 4, "epochs": 1}
@@ -189,23 +190,67 @@ def test_far_values_are_brought_nearer_in_order():
     assert as_it_is._tensor(X, torch.device("cpu")).numpy() == pytest.approx(X, rel=1e-6)
 
 
-def test_alpha_serves_the_choice_of_weights_only():
+def test_what_alpha_is_for():
     X, s = rows()
-    found = [
-        CGenPU(**QUICK | {"alpha": alpha}, validation_fraction=0, random_state=0)
-        .fit(X, s)
-        .decision_function(X)
-        for alpha in (None, 0.3)
-    ]
-    assert np.array_equal(*found)
-    free, asked, known = (
+    plain = QUICK | {"validation_fraction": 0, "prior_weight": 0}
+    free, cut = (CGenPU(**plain | {"alpha": a}, random_state=0).fit(X, s) for a in (None, 0.3))
+    assert free.offset_ == 0
+    assert np.allclose(free.decision_function(X), cut.decision_function(X) + cut.offset_)
+    assert cut.predict(X).mean() == pytest.approx((40 + 0.3 * 200) / 240, abs=1e-3)
+    aligned = CGenPU(**plain | {"alpha": 0.3, "prior_weight": 1}, random_state=0).fit(X, s)
+    assert aligned.implied_alpha_ != cut.implied_alpha_
+    asked, known = (
         CGenPU(**QUICK | {"alpha": alpha}, select=select, random_state=0).fit(X, s)
-        for alpha, select in ((None, "auto"), (None, "auc"), (0.5, "auto"))
+        for alpha, select in ((None, "auc"), (0.5, "auto"))
     )
     # Without alpha there is nothing to choose by, so no row is held out.
-    assert np.array_equal(free.decision_function(X), found[0])
-    assert "selection" not in free.history_[0]
+    unchosen = CGenPU(**QUICK, random_state=0).fit(X, s)
+    assert np.array_equal(unchosen.decision_function(X), free.decision_function(X))
+    assert "selection" not in unchosen.history_[0]
     assert asked.history_[0]["selection"] != known.history_[0]["selection"]
+
+
+def test_unlabeled_rows_keep_alpha_where_the_generator_fails():
+    class Failing(CGenPU):
+        """Its negatives are beyond the positives, so all real rows look positive beside them."""
+
+        def _made(self, n):
+            centers = torch.tensor([0.6, 6.0]).repeat_interleave(n)
+            return torch.randn(2 * n, 2) / 4 + centers[:, None]
+
+        def _making_loss(self, batch):
+            return 0 * sum(weight.sum() for weight in self.generator_.parameters())
+
+    X, s, y = lumps()
+    params = LUMPS | {"learning_rate": 5e-3, "validation_fraction": 0, "random_state": 0}
+    assert Failing(**params, prior_weight=0).fit(X, s).implied_alpha_ > 0.8
+    held = Failing(**params).fit(X, s)
+    assert held.implied_alpha_ == pytest.approx(0.45, abs=0.1)
+    assert np.mean(held.predict(X) == y) > 0.9
+
+
+def test_made_rows_are_remembered_until_newer_ones_take_their_place():
+    learner = CGenPU(remembered_rows=5)
+    kept = torch.tensor([[1.0, 2, 3, 4, 5], [-1.0, -2, -3, -4, -5]])[:, :, None]
+    learner._memory = {"made": kept, "places": torch.arange(5)}
+    for first in (10.0, 20.0):
+        made = torch.tensor([first, first + 1, -first, -first - 1])[:, None]
+        drawn = learner._remembered(made)
+        assert drawn.shape == made.shape
+        assert (drawn[:2] > 0).all()
+        assert torch.equal(drawn[:2], -drawn[2:])
+    assert kept[0, :, 0].tolist() == [10, 11, 20, 21, 5]
+    learner._remembered(torch.tensor([30.0, 31, -30, -31])[:, None])
+    assert kept[0, :, 0].tolist() == [31, 11, 20, 21, 30]
+    assert learner.set_params(remembered_rows=None)._remembered(made) is made
+
+
+def test_steps_of_an_epoch():
+    learner = CGenPU(batch_size=10, least_steps=4, most_steps=7)
+    empty = torch.empty(0, dtype=torch.long)
+    for n, steps in ((20, 4), (50, 5), (200, 7)):
+        found = TrainingRows(torch.zeros(n, 1), empty, torch.arange(n), empty, empty)
+        assert learner._steps(found) == steps
 
 
 def test_a_fit_that_finds_one_class_says_so():
@@ -246,6 +291,9 @@ def test_same_seed_same_bits():
     ("wrong", "message"),
     [
         ({"auxiliary_weight": -1}, "auxiliary_weight to be a number of at least 0. Got -1"),
+        ({"prior_weight": -1}, "prior_weight to be a number of at least 0. Got -1"),
+        ({"remembered_rows": 0}, "remembered_rows to be a whole number of at least 1. Got 0"),
+        ({"most_steps": 0}, "most_steps to be a whole number of at least 1. Got 0"),
         ({"noise_dimensions": 0}, "noise_dimensions to be a whole number of at least 1. Got 0"),
         ({"divergence": "kl"}, "divergence to be one of 'pointwise', 'bernoulli'. Got 'kl'"),
     ],

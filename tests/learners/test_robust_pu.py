@@ -15,6 +15,7 @@ from learners.toy import (
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners._steps import TrainingRows
+from recoup.learners.nnpu import NNPU
 from recoup.learners.robust_pu import (
     RobustPU,
     hardness,
@@ -167,6 +168,19 @@ def test_episodes_begin_with_the_best_of_nnpu_and_the_best_is_kept():
     learner = RobustPU(**params).fit(X, s)
     reached = [epoch["selection"] for epoch in learner.history_]
     assert reached[learner.best_epoch_ - 1] == max(reached)
+
+
+def test_the_first_stage_is_nnpu_as_it_is_by_itself():
+    # A rate or a batch of its own would make another classifier of it, on deep networks a useless
+    # one, and the episodes cannot repair that.
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    params = {"alpha": alpha, "scheme": "case-control", "random_state": 0}
+    alone = NNPU(**params, epochs=3).fit(X, s).history_
+    learner = RobustPU(**params, warm_up_epochs=3, epochs=1, passes=1).fit(X, s)
+    for name in ("loss", "selection"):
+        found = [epoch[name] for epoch in learner.history_[:3]]
+        assert found == [epoch[name] for epoch in alone]
+    assert RobustPU().warm_up_epochs == NNPU().epochs
 
 
 def test_patience_counts_episodes_and_not_epochs_of_nnpu():

@@ -18,6 +18,7 @@ from recoup.learners._generating import (
 from recoup.learners._nets import scores_of
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
+from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,21 +104,24 @@ class CGenPU(GeneratingLearner):
        BCE(D(g_+), 1) + BCE(D(g_-), 1) + a \, [K(A(x_L), A(g_+)) + K(A(g_+), 1 - A(g_-))] .
 
     The positive mode learns what labeled rows look like; what it leaves of the unlabeled ones is
-    for the negative mode. Nothing forces that mode to be all negatives, so look at
-    ``implied_alpha_`` after a fit. The training needs no share of positives. It works where the
-    classes are apart; where they overlap, others do better.
+    for the negative mode. Nothing forces that mode to be all negatives, or to look like real rows:
+    of many features, or of binary ones, the generator makes rows that A tells from real ones by
+    their faults, and then all real rows are positive. So three things are added, which the authors
+    do not have. Made rows are remembered, because A would forget what was wrong with earlier ones.
+    With alpha, the mean of A over unlabeled rows is drawn to it, by
+    :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss, and a row is positive where its score is
+    among the highest :math:`\pi` of the training population.
 
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. Only
-        the choice of weights by held-out rows uses it, and needs it: from one epoch to the next
-        the classifier may swing between good and useless. With None all rows are trained on and
-        the last weights are kept, as by the authors, unless ``select`` says otherwise: an area
-        under the ROC curve does not say where to cut.
+        Share of positives among the unlabeled rows; a word has it estimated, by that method. With
+        None all rows are trained on and the last weights are kept, as by the authors, unless
+        ``select`` says otherwise; that works where the classes are apart, and rows have few
+        features.
     epochs : int, default=60
-        Of at least ``least_steps`` steps. The authors take 1000 passes over about 1000 rows, which
-        are 6000 steps.
+        Of ``least_steps`` to ``most_steps`` steps. The authors take 1000 passes over about 1000
+        rows, which are 6000 steps.
     batch_size : int, default=64
         Unlabeled rows per step, and as many labeled ones, which are repeated if there are fewer.
         The authors take 128.
@@ -128,14 +132,19 @@ class CGenPU(GeneratingLearner):
     divergence : {"pointwise", "bernoulli"}, default="pointwise"
         K as published, which can be negative, or with its other half,
         :math:`(1-p) \ln ((1-p)/(1-q))`, which makes it a divergence.
+    prior_weight : float, default=1.0
+        Weight w. With 0 unlabeled rows reach A through the generator alone, as by the authors.
+    remembered_rows : int or None, default=4096
+        Made rows of either class, the newest ones, that those for A are drawn from. None takes
+        the last ones alone, as the authors do.
     noise_dimensions : int, optional
         Of the uniform noise; by default 8 for vectors and 64 for images.
     compress : bool, default=True
         Replace each feature x of standardized vectors by :math:`\pm \ln (1 + |x|)`, which brings
         very large values nearer. The authors do not. On Spambase it was better for two seeds of
         three.
-    least_steps : int, default=100
-        Steps of an epoch where a pass over the unlabeled rows has fewer.
+    least_steps, most_steps : int, default=100, 200
+        Steps of an epoch where a pass over the unlabeled rows has fewer, or more.
     hidden_units : int, default=128
         In the three hidden layers of generator and discriminator. Images have convolutions in
         place of two of them.
@@ -150,7 +159,8 @@ class CGenPU(GeneratingLearner):
     low_, high_ : float or None
         Bounds of the rows that are made, for images.
     implied_alpha_ : float
-        Mean of A over the unlabeled rows: near their share of positives if all went well.
+        Mean of A over the unlabeled rows: near their share of positives if all went well, which
+        says something only where ``prior_weight`` is 0.
 
     References
     ----------
@@ -174,7 +184,10 @@ class CGenPU(GeneratingLearner):
     weight_decay: float = 0.0
     least_steps: int = 100
     hidden_units: int = 128
+    most_steps: int = 200
     auxiliary_weight: float = 1.0
+    prior_weight: float = 1.0
+    remembered_rows: int | None = 4096
     divergence: Divergence = "pointwise"
     noise_dimensions: int | None = None
     compress: bool = True
@@ -184,8 +197,9 @@ class CGenPU(GeneratingLearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        check_numbers(self, caller, "auxiliary_weight")
-        check_counts(self, caller, "noise_dimensions", optional=True)
+        check_numbers(self, caller, "auxiliary_weight", "prior_weight")
+        check_counts(self, caller, "most_steps")
+        check_counts(self, caller, "noise_dimensions", "remembered_rows", optional=True)
         check_words(self, caller, divergence=("pointwise", "bernoulli"))
 
     @property
@@ -214,8 +228,31 @@ class CGenPU(GeneratingLearner):
             return rows
         return rows.sign() * rows.abs().log1p()
 
+    def _find_offset(self, scores: Tensor) -> float:
+        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        import torch
+
+        super()._prepare(rows)
+        if self.remembered_rows is None:
+            return
+        n = self._size(rows)
+        with torch.no_grad(), frozen(self.generator_):
+            first = self._made(n).reshape(2, n, *self.shape_)
+        places = torch.arange(max(int(self.remembered_rows), n), device=rows.X.device)
+        self._memory["made"] = first[:, places % n]
+        # Where the next rows go, over the oldest.
+        self._memory["places"] = places
+
+    def _size(self, rows: TrainingRows) -> int:
+        """Return how many rows of each kind a step takes."""
+        return min(int(self.batch_size), len(rows.unlabeled))
+
+    def _steps(self, rows: TrainingRows) -> int:
+        return min(super()._steps(rows), max(self.least_steps, self.most_steps))
+
     def _stages(self) -> list[Stage]:
-        size = min(self.batch_size, len(self._rows.unlabeled))
         making = Turn(
             *(self._making_loss, self.learning_rate, self.weight_decay),
             betas=(0.5, 0.999),
@@ -228,7 +265,7 @@ class CGenPU(GeneratingLearner):
                 networks=("network_", "discriminator_"),
                 further=(making,),
                 unlabeled=True,
-                labeled_batch=size,
+                labeled_batch=self._size(self._rows),
                 steps=self._steps(self._rows),
             )
         ]
@@ -250,10 +287,25 @@ class CGenPU(GeneratingLearner):
         n = len(batch.labeled)
         with torch.no_grad(), frozen(self.generator_):
             made = self._made(n)
-        real = torch.cat([batch.labeled, batch.population])
-        told = scores_of(self.discriminator_, torch.cat([real, made]))
-        chances = scores_of(batch.network, torch.cat([batch.labeled, made])).sigmoid().split(n)
-        return telling_loss(*told.split(n)) + anchor(chances[0]) + self._pairing(*chances)
+        told = scores_of(self.discriminator_, torch.cat([batch.rows, made]))
+        rows = torch.cat([batch.labeled, self._remembered(made), batch.population])
+        *chances, unlabeled = scores_of(batch.network, rows).sigmoid().split(n)
+        loss = telling_loss(*told.split(n)) + anchor(chances[0]) + self._pairing(*chances)
+        if self.alpha_ is not None:
+            loss += self.prior_weight * (unlabeled.mean() - self.alpha_).abs()
+        return loss
+
+    def _remembered(self, made: Tensor) -> Tensor:
+        """Note positives and then negatives that were made, and draw as many of those noted."""
+        import torch
+
+        if self.remembered_rows is None:
+            return made
+        kept, places, n = self._memory["made"], self._memory["places"], len(made) // 2
+        kept.index_copy_(1, places[:n], made.reshape(2, n, *made.shape[1:]))
+        places.copy_(places.roll(-n))
+        drawn = torch.randint(len(places), (n,), device=made.device)
+        return kept[:, drawn].flatten(0, 1)
 
     def _making_loss(self, batch: Batch) -> Tensor:
         import torch
@@ -271,7 +323,7 @@ class CGenPU(GeneratingLearner):
     def _conclude(self, rows: TrainingRows) -> None:
         scores = self._scores(rows.X, rows.unlabeled)
         self.implied_alpha_ = float(scores.sigmoid().mean())
-        positive = float((scores > 0).float().mean())
+        positive = float((scores > self._offset(rows)).float().mean())
         if positive in (0.0, 1.0):
             word = "positive" if positive else "negative"
             warnings.warn(

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 LEAKING = 0.2
 LARGEST_LOG_VARIANCE = 10.0
 SMALLEST_VARIANCE = 1e-6
-# Ninths of all epochs: autoencoder, then the stages A to E of the authors.
-NINTHS = (1, 4, 1, 1, 1, 1)
+# Ninths of all epochs: autoencoder, then the stages A to E of the authors, whose A has four and
+# the others one. The classifier was still learning when those ended.
+NINTHS = (1, 2, 2, 1, 1, 2)
 # A mixture is tried again from elsewhere until this share of the labeled rows is on one side.
 CLEAR_SHARE, MIXTURES = 0.8, 5
 MAKING = ("class_encoder_", "observation_encoder_", "decoder_", "observation_network_")
@@ -127,10 +128,11 @@ class VAEPU(GeneratingLearner):
     all rows, or :math:`-r` alone where r is below zero.
 
     A ninth of the epochs goes to the autoencoder alone, after which the mixture is fitted and then
-    kept. Four ninths train generator and adversary (stage A), and one ninth each the classifier
-    alone, generator and adversary with the classifier's word, all of them, and the classifier
-    alone (stages B to E). The mixture prior has the share of positives of all rows, counted once
-    and not for each feature of :math:`h_y`, which the authors' program does.
+    kept. Two ninths train generator and adversary (stage A), two the classifier alone (B), one
+    generator and adversary with the classifier's word (C), one all of them (D), and two the
+    classifier alone (E); the authors give four to A and one to B and to E. The mixture prior has
+    the share of positives of all rows, counted once and not for each feature of :math:`h_y`, which
+    the authors' program does.
 
     Parameters
     ----------
@@ -151,14 +153,13 @@ class VAEPU(GeneratingLearner):
         Of looking unlabeled. For labels that depend on the features the authors take 1 to 3.
     positive_weight : float, default=1.0
         Of looking positive; for such labels the authors take 1 to 10.
-    keep_residual : bool, optional
+    keep_residual : bool, default=True
         Whether to add to a virtual row what the autoencoder loses of the labeled row that it is
-        made from: :math:`\tilde x = x + \hat x(h_y, h_o') - \hat x(h_y, h_o)`. By default for
-        vectors only. The authors take :math:`\hat x(h_y, h_o')` as it is, also for vectors. Where
-        the code holds little of a row, that lacks the noise of real rows, and the classifier can
-        learn to call smooth rows positive and real ones negative. The price is that virtual rows
-        stay close to the labeled ones: take False, and larger weights, for vectors whose labels
-        depend on the features.
+        made from: :math:`\tilde x = x + \hat x(h_y, h_o') - \hat x(h_y, h_o)`. The authors take
+        :math:`\hat x(h_y, h_o')` as it is. Where the code holds little of a row, that lacks the
+        noise of real vectors and the edges of real images, and the classifier can learn to call
+        smooth rows positive and real ones negative. The price is that virtual rows stay close to
+        the labeled ones: take False, and larger weights, where labels depend on the features.
     least_steps : int, default=50
         Steps of an epoch where a pass over the unlabeled rows has fewer.
     hidden_units : int, default=500
@@ -203,7 +204,7 @@ class VAEPU(GeneratingLearner):
     observation_dimensions: int = 2
     adversarial_weight: float = 0.1
     positive_weight: float = 1.0
-    keep_residual: bool | None = None
+    keep_residual: bool = True
 
     class_encoder_: Any = field(init=False, repr=False)
     observation_encoder_: Any = field(init=False, repr=False)
@@ -215,9 +216,9 @@ class VAEPU(GeneratingLearner):
         super()._check_settings(caller)
         check_counts(self, caller, "class_dimensions", "observation_dimensions")
         check_numbers(self, caller, "adversarial_weight", "positive_weight")
-        if self.keep_residual not in (None, False, True):
+        if not isinstance(self.keep_residual, bool):
             raise InvalidInputError(
-                f"{caller} needs keep_residual to be True, False or None. "
+                f"{caller} needs keep_residual to be True or False. "
                 f"Got {brief(self.keep_residual)!r}."
             )
 
@@ -394,11 +395,10 @@ class VAEPU(GeneratingLearner):
     def _finished(self, labeled: Tensor, own: Tensor, virtual: Tensor) -> Tensor:
         """Return virtual rows, from what was decoded for labeled rows and in their place."""
         rows = self._within(virtual)
-        is_vector = self.low_ is None
-        if not (is_vector if self.keep_residual is None else self.keep_residual):
+        if not self.keep_residual:
             return rows
         rows = labeled + rows - self._within(own)
-        return rows if is_vector else rows.clamp(self.low_, self.high_)
+        return rows if self.low_ is None else rows.clamp(self.low_, self.high_)
 
     def _telling_loss(self, batch: Batch) -> Tensor:
         import torch
