@@ -17,8 +17,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from recoup import load_example
+from recoup.bench import Plan
 from recoup.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +34,15 @@ NOT_RUN = {
     "pip install recoup": "needs a package index",
     "make .venv-peers/.installed": "installs other packages, from an index",
     ".venv-peers/bin/python benchmarks/peers.py": "takes minutes, and those packages",
+    "recoup bench run smoke": "takes minutes",
+    "recoup bench report smoke.sqlite --out site": "needs that run",
+    "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",
+    "recoup bench run plan.yaml --scheduler tcp://head:8786": "needs a cluster",
+    "dask scheduler --port 8786": "serves until it is stopped",
+    "dask worker tcp://head:8786 --nthreads 8": "works until it is stopped",
+    "dask worker tcp://head:8786 --nthreads 4 --resources GPU=4": "works until it is stopped",
 }
-LANGUAGES = {"console", "pycon", "python", "toml", "text"}  # text is output
+LANGUAGES = {"console", "pycon", "python", "toml", "yaml", "text"}  # text is output
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -47,18 +56,20 @@ def steps(block: str) -> list[tuple[str, str]]:
 
 
 CONSOLE = [
-    pytest.param(block, id=f"{page.stem}-{number}")
+    pytest.param(page, block, id=f"{page.stem}-{number}")
     for page in PAGES
     for number, block in enumerate(blocks(page, "console"))
 ]
 
 
-@pytest.mark.parametrize("block", CONSOLE)
-def test_commands_print_what_the_page_shows(block, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("page", "block"), CONSOLE)
+def test_commands_print_what_the_page_shows(page, block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "88")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     shutil.copy(load_example().path, "mails.parquet")
+    for plan in blocks(page, "yaml")[:1]:
+        Path("plan.yaml").write_text(plan)
     assert steps(block), "a console block starts each command with $"
     for command, shown in steps(block):
         if command in NOT_RUN:
@@ -101,6 +112,8 @@ def test_every_block_of_code_is_one_that_is_run(page):
             assert script is not None or "SparkSession" in body, f"{page.name}: {body[:60]}"
         if language == "toml":
             assert tomllib.loads(body)
+        if language == "yaml":
+            assert Plan(**yaml.safe_load(body)).jobs()
 
 
 def test_spark_script_prints_the_auc(tmp_path):

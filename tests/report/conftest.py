@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from leaderboard_pages import EVIL, details, make_rows, settled
+from recoup.report.leaderboard import write_site
+
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -77,3 +80,26 @@ def watched_pages(browser):
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """The runs of a made-up benchmark."""
+    return make_rows()
+
+
+@pytest.fixture(scope="session")
+def site(rows, tmp_path_factory):
+    """The leaderboard of these runs, with a hostile title."""
+    return write_site(rows, details, tmp_path_factory.mktemp("site"), title=f"Board {EVIL}")
+
+
+@pytest.fixture
+def show(open_page, site):
+    """Open a view of the leaderboard with filters, and wait until it is drawn."""
+
+    def show_view(view, path=site, width=1200, dark=False, **chosen):
+        query = "".join(f"&{name}={value}" for name, value in chosen.items())
+        return settled(open_page(path, width=width, dark=dark, fragment=f"#view={view}{query}"))
+
+    return show_view

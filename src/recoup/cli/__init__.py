@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from recoup._checks import brief
-from recoup.cli import compare, evaluate, fit, lists, prior, reproduce, scar, simulate
+from recoup.cli import bench, compare, evaluate, fit, lists, prior, reproduce, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -76,11 +76,19 @@ app.command()(fit.fit)
 app.command()(fit.score)
 app.command()(reproduce.reproduce)
 app.command()(evaluate.demo)
+benchmark = typer.Typer(help="Compare learners: plan, run, report.", no_args_is_help=True)
+app.add_typer(benchmark, name="bench")
+benchmark.command()(bench.plan)
+benchmark.command()(bench.run)
+benchmark.command()(bench.report)
+benchmark.command()(bench.export)
+benchmark.command()(bench.merge)
 app.add_typer(listing, name="list")
 listing.command("datasets")(lists.datasets)
 listing.command("learners")(lists.learners)
 listing.command("metrics")(lists.metrics)
 listing.command("papers")(reproduce.papers)
+listing.command("plans")(bench.plans)
 listing.command("priors")(lists.priors)
 
 

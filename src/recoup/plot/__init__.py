@@ -1,5 +1,13 @@
 """Pictures of results: Displays that draw the arrays they are given and compute nothing."""
 
+from recoup.plot.bench import (
+    CriticalDifferenceDisplay,
+    LabelFrequencyDisplay,
+    MechanismDisplay,
+    RadarDisplay,
+    RankDisplay,
+    TradeOffDisplay,
+)
 from recoup.plot.curves import (
     CalibrationDisplay,
     LiftDisplay,
@@ -14,13 +22,19 @@ from recoup.plot.scar import ScarDisplay, SelectionDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "CriticalDifferenceDisplay",
     "EvaluationDisplay",
+    "LabelFrequencyDisplay",
     "LiftDisplay",
+    "MechanismDisplay",
     "MetricDisplay",
     "PrDisplay",
     "PriorDisplay",
+    "RadarDisplay",
+    "RankDisplay",
     "RocDisplay",
     "ScarDisplay",
     "SelectionDisplay",
     "SensitivityDisplay",
+    "TradeOffDisplay",
 ]

@@ -122,7 +122,9 @@ def pack(values: NDArray[Any]) -> dict[str, str]:
     # What a type cannot hold becomes something else in it, which the comparison sees.
     with np.errstate(invalid="ignore", over="ignore"):
         name = next(
-            name for name, dtype in TYPES.items() if np.array_equal(values.astype(dtype), values)
+            name
+            for name, dtype in TYPES.items()
+            if np.array_equal(values.astype(dtype), values, equal_nan=True)
         )
     data = base64.b64encode(values.astype(TYPES[name]).tobytes()).decode("ascii")
     return {"type": name, "data": data}

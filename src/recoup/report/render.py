@@ -114,7 +114,7 @@ class Report:
         }
         scripts = {name: (TEMPLATES / name).read_text("utf-8") for name in SCRIPTS}
         page: str = (
-            _environment()
+            environment()
             .get_template("report.html.j2")
             .render(
                 title=self.title,
@@ -130,7 +130,7 @@ class Report:
                 about_call=about_call,
                 version=recoup.__version__,
                 scripts=scripts,
-                hashes=[_hash_of(text) for text in scripts.values()],
+                hashes=[script_hash(text) for text in scripts.values()],
                 island=as_island(data),
             )
         )
@@ -158,17 +158,18 @@ class Report:
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """Return what reads the templates, with the ways to write numbers and names."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "value": format_value,
         "range": format_range,
         "signed": format_signed,
@@ -181,10 +182,10 @@ def _environment() -> Any:
         "shorten": shorten,
         "in_title": lambda text: shorten(text, NAME_IN_TITLE),
     }
-    return environment
+    return made
 
 
-def _hash_of(script: str) -> str:
+def script_hash(script: str) -> str:
     """Name a script as a Content-Security-Policy does."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 

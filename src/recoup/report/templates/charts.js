@@ -61,7 +61,8 @@ const Charts = (() => {
 
   function begin(figure, describe) {
     const place = figure.querySelector(".drawing");
-    const width = Math.round(Math.min(Math.max(place.clientWidth, 260), 720));
+    const widest = figure.dataset.widest || 720;
+    const width = Math.round(Math.min(Math.max(place.clientWidth, 260), widest));
     const height = Math.round(Math.min(Math.max(0.64 * width, 220), 340));
     const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
     const names = [`${figure.id}-name`, `${figure.id}-facts`];
@@ -79,7 +80,9 @@ const Charts = (() => {
       const sample = element("svg", { viewBox: "0 0 28 12", class: "sample" });
       sample.setAttribute("aria-hidden", "true");
       const style = `fill:${item.color}`;
-      if (item.band) {
+      if (item.sample) {
+        sample.append(item.sample);
+      } else if (item.band) {
         sample.append(element("rect", { class: "band", width: 28, height: 12, style }));
       } else if (item.dot) {
         sample.append(element("circle", { cx: 14, cy: 6, r: 5, style }));
@@ -115,7 +118,7 @@ const Charts = (() => {
         element("text", { x: left - 6, y: toY(tick) + 4, "text-anchor": "end" }, yTexts[i]),
       );
     });
-    for (const tick of ticks(x.low, x.high, width < 380 ? 4 : 6)) {
+    for (const tick of x.ticks || ticks(x.low, x.high, width < 380 ? 4 : 6)) {
       const text = (x.format || short)(tick);
       const half = (LETTER * text.length) / 2;
       const at = Math.min(toX(tick), width - half - 1);
@@ -225,5 +228,8 @@ const Charts = (() => {
     finish(drawing, band ? [{ ...band, band: true }] : []);
   }
 
-  return { curves, dots, element, html, percent, short, DASHES };
+  return {
+    begin, finish, frame, scale, axisLabel, ticks, curves, dots, element, html, percent, short,
+    DASHES, LETTER,
+  };
 })();

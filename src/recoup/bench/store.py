@@ -1,0 +1,388 @@
+"""The store: one SQLite file that keeps every run, written by one process at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from recoup._checks import brief
+from recoup.bench.jobs import Job, canonical
+from recoup.bench.measure import RECOVERED_METRICS, TRUE_METRICS
+from recoup.exceptions import InvalidInputError
+
+Status = Literal["done", "failed", "skipped"]
+
+# "reco" in ASCII: what SQLite keeps in the file's head to tell whose it is.
+APPLICATION = 0x7265636F
+LAYOUT = 1
+NUMBERS = (
+    *TRUE_METRICS,
+    *RECOVERED_METRICS,
+    *("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch"),
+)
+COUNTS = (
+    *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
+    *("n_labeled", "n_unlabeled", "n_test"),
+)
+MEASURED = (*NUMBERS, *COUNTS)
+DEFINED = ("dataset", "scheme", "mechanism", "label_frequency", "noise")
+COLUMNS = (
+    *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
+    *("status", "reason", *MEASURED, "device", "finished"),
+)
+"""Keys of each row, in order."""
+
+KEPT = ("run", "definition", "status", "reason", "family", *MEASURED, "device", "finished")
+# What two runs of the same definition must agree in to be the same run.
+COMPARED = ("status", *TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
+BUSY_SECONDS = 30.0
+
+
+class Store:
+    """Runs that are finished, and what they came to.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. It is made when the first run is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from recoup.bench.jobs import Job
+    >>> job = Job("iris", "single-sample", "scar", 0.5, 0.0, "naive", {}, 2, "honest")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = Store(f"{folder}/runs.sqlite")
+    ...     with store.writing():
+    ...         store.write(job, {"status": "done", "row": {"accuracy": 0.9}, "details": {}})
+    ...     store, store.rows()[0]["accuracy"]
+    (Store(runs.sqlite: 1 done), 0.9)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._connection: sqlite3.Connection | None = None
+
+    def __repr__(self) -> str:
+        """Show how many runs there are of each kind."""
+        counts = self.counts()
+        shown = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n) or "empty"
+        return f"Store({self.path.name}: {shown})"
+
+    # Reading
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the status of every run that is kept."""
+        return dict(self._read("SELECT run, status FROM runs"))
+
+    def counts(self) -> dict[Status, int]:
+        """Return how many runs there are of each status."""
+        found: dict[Status, int] = {"done": 0, "failed": 0, "skipped": 0}
+        found.update(dict(self._read("SELECT status, COUNT(*) FROM runs GROUP BY status")))
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat dict per run, sorted by what defines it."""
+        found = [
+            _row(dict(zip(KEPT, values, strict=True)))
+            for values in self._read(f"SELECT {', '.join(KEPT)} FROM runs")
+        ]
+        return sorted(found, key=_order)
+
+    def details(self, run: str) -> dict[str, Any]:
+        """Return what else is kept of a run: versions, hardware, seeds, curves, distributions."""
+        sql = "SELECT definition, details FROM runs WHERE run = ?"
+        found = next(iter(self._read(sql, (run,))), None)
+        if found is None:
+            raise InvalidInputError(
+                f"Store.details needs a run of {self.path.name}. Got {brief(run)!r}."
+            )
+        more = json.loads(zlib.decompress(found[1])) if found[1] else {}
+        blank: dict[str, Any] = {"versions": {}, "hardware": {}, "seeds": {}, "curves": []}
+        return {"definition": json.loads(found[0])} | blank | {"distributions": {}} | more
+
+    def seconds(self) -> list[tuple[Job, float]]:
+        """Return how long each finished run took, from its start to its end."""
+        sql = "SELECT definition, elapsed FROM runs WHERE status = 'done' AND elapsed IS NOT NULL"
+        return [(Job.of(json.loads(text)), seconds) for text, seconds in self._read(sql)]
+
+    # Writing
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        """Keep the store to oneself while runs are written; a second writer is refused."""
+        lock = self._lock()
+        try:
+            try:
+                self._connection = self._connect("rwc")
+                self._prepare(self._connection)
+            except sqlite3.Error as error:
+                raise self._cannot("write", error) from error
+            yield self
+        finally:
+            if self._connection is not None:
+                with suppress(sqlite3.Error):
+                    # One plain file is left, which can be read where nothing can be written.
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                self._connection.close()
+            self._connection = None
+            os.close(lock)
+
+    def write(self, job: Job, found: Mapping[str, Any]) -> None:
+        """Write a run down, for good once this returns."""
+        self.write_all([(job, found)])
+
+    def write_all(self, ended: Iterable[tuple[Job, Mapping[str, Any]]]) -> None:
+        """Write several runs down at once, all or none."""
+        self._insert([_record(job, found) for job, found in ended])
+
+    def copy_from(self, other: Store, runs: Sequence[str]) -> None:
+        """Take runs over from another store as they are."""
+        names = (*KEPT, "elapsed", "details")
+        sql = f"SELECT {', '.join(names)} FROM runs WHERE run = ?"
+        found = (values for run in runs for values in other._read(sql, (run,)))
+        self._insert(dict(zip(names, values, strict=True)) for values in found)
+
+    def _insert(self, records: Iterable[Mapping[str, Any]]) -> None:
+        if self._connection is None:
+            raise InvalidInputError("Store.write needs to be within `with store.writing():`.")
+        try:
+            with self._connection as connection:
+                for record in records:
+                    names = ", ".join(record)
+                    marks = ", ".join("?" * len(record))
+                    connection.execute(
+                        f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})",
+                        tuple(record.values()),
+                    )
+        except sqlite3.Error as error:
+            raise self._cannot("write", error) from error
+
+    # Files
+
+    def _read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        if not self.path.exists():
+            return []
+        try:
+            if self._connection is not None:
+                return self._connection.execute(sql, values).fetchall()
+            with closing(self._connect("ro")) as connection:
+                # A file without tables is one that was only just made.
+                empty = not _check_owner(connection, self._shown)
+                return [] if empty else connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._cannot("read", error) from error
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        address = f"{self.path.resolve().as_uri()}?mode={mode}"
+        return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        _check_owner(connection, self._shown)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        with connection:
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {LAYOUT}")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({_declared()})")
+
+    def _lock(self) -> int:
+        """Take the lock, which dies with the process that holds it."""
+        path = self.path.with_name(f"{self.path.name}.lock")
+        if not self.path.parent.is_dir():
+            raise InvalidInputError(
+                f"Cannot write {self._shown}: there is no folder "
+                f"{brief(str(self.path.parent), 200)}. Create it first."
+            )
+        if self.path.exists() and not os.access(self.path, os.W_OK):
+            raise InvalidInputError(f"Cannot write {self._shown}: it is read-only.")
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InvalidInputError(
+                f"Cannot write {self._shown}: its folder takes no new file ({error.strerror}). "
+                f"Choose another folder with --store."
+            ) from error
+        try:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # no such lock on this system; SQLite still keeps the file whole
+            return lock
+        except OSError as error:
+            holder = os.read(lock, 64).decode(errors="replace").strip()
+            os.close(lock)
+            raise InvalidInputError(
+                f"Another process writes to {self._shown}{f' ({holder})' if holder else ''}. Wait "
+                f"for it, or choose another store with --store."
+            ) from error
+        os.ftruncate(lock, 0)
+        os.write(lock, f"process {os.getpid()}".encode())
+        return lock
+
+    @property
+    def _shown(self) -> str:
+        return brief(str(self.path), 200)
+
+    def _cannot(self, verb: str, error: sqlite3.Error) -> InvalidInputError:
+        reason = str(error)
+        if "full" in reason:
+            remedy = "What was finished is kept: make room and run the same command again"
+            return InvalidInputError(f"Cannot write {self._shown}: the disk is full. {remedy}.")
+        if "readonly" in reason or "read-only" in reason:
+            return InvalidInputError(f"Cannot write {self._shown}: it is read-only.")
+        if "not a database" in reason or "malformed" in reason:
+            return InvalidInputError(f"{self._shown} is no store of recoup, or damaged: {reason}.")
+        return InvalidInputError(f"Cannot {verb} {self._shown}: {reason}.")
+
+
+def _check_owner(connection: sqlite3.Connection, shown: str) -> int:
+    """Refuse a database that is somebody else's, or of a later recoup; else count its tables."""
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    layout = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    if owner != APPLICATION and (tables or owner or layout):
+        raise InvalidInputError(
+            f"{shown} is an SQLite file, but no store of recoup. Choose another name."
+        )
+    if layout > LAYOUT:
+        raise InvalidInputError(
+            f"{shown} was written by a later recoup (layout {layout}, this one knows {LAYOUT}). "
+            f"Update recoup."
+        )
+    return int(tables)
+
+
+def merge(sources: Sequence[str | Path], out: str | Path) -> Store:
+    """Bring the runs of several stores together in a new one.
+
+    Runs that are in more than one and agree are kept once. A finished run goes before a failed or
+    skipped one of the same definition.
+
+    Parameters
+    ----------
+    sources : sequence of paths
+        Stores to read.
+    out : path
+        The store to make; it must not exist.
+
+    Returns
+    -------
+    Store
+    """
+    target = Path(out)
+    if target.exists():
+        raise InvalidInputError(
+            f"merge makes a new store. Got {brief(str(out), 200)}, which exists. Choose another "
+            f"name."
+        )
+    for source in sources:
+        if not Path(source).is_file():
+            raise InvalidInputError(f"merge needs stores. There is no {brief(str(source), 200)}.")
+    chosen: dict[str, tuple[Store, dict[str, Any]]] = {}
+    for store in map(Store, sources):
+        for row in store.rows():
+            before = chosen.get(row["run"])
+            if before is None or _prefers(row, before[1], before[0], store):
+                chosen[row["run"]] = (store, row)
+    made = Store(target)
+    with made.writing():
+        for origin in dict.fromkeys(store for store, _ in chosen.values()):
+            runs = [run for run, (store, _) in chosen.items() if store is origin]
+            made.copy_from(origin, runs)
+    return made
+
+
+def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, second: Store) -> bool:
+    """Say whether one run takes the place of another, which must not contradict it."""
+    if "done" in (new["status"], old["status"]) and new["status"] != old["status"]:
+        return bool(new["status"] == "done")
+    differing = [name for name in COMPARED if new[name] != old[name]]
+    if differing:
+        name = differing[0]
+        raise InvalidInputError(
+            f"merge found two different results of run {new['run']} ({describe(new)}): {name} is "
+            f"{old[name]} in {brief(str(first.path), 100)} and {new[name]} in "
+            f"{brief(str(second.path), 100)}. Drop one of the stores."
+        )
+    return False
+
+
+def describe(row: Mapping[str, Any]) -> str:
+    """Name a run in a few words."""
+    return (
+        f"{row['learner']} on {row['dataset']}, {row['scheme']}, {row['mechanism']}, "
+        f"c={row['label_frequency']:g}, seed {row['seed']}, {row['protocol']}"
+    )
+
+
+def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
+    """Write rows as Parquet or CSV, by the end of the name."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from recoup._files import write_file
+
+    target = Path(path)
+    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *NUMBERS)}
+    kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
+    columns = {
+        name: [canonical(row[name]) if name == "params" else row[name] for row in rows]
+        for name in COLUMNS
+    }
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in COLUMNS]
+    table = pa.table(columns, schema=pa.schema(fields))
+    buffer = io.BytesIO()
+    if target.suffix.lower() == ".parquet":
+        pyarrow.parquet.write_table(table, buffer, compression="zstd")
+    elif target.suffix.lower() == ".csv":
+        pyarrow.csv.write_csv(table, buffer)
+    else:
+        raise InvalidInputError(
+            f"export needs a name that ends in .parquet or .csv. Got {brief(str(path), 200)}."
+        )
+    return write_file(target, buffer.getvalue())
+
+
+def _declared() -> str:
+    real = ", ".join(f"{name} REAL" for name in (*NUMBERS, "elapsed"))
+    whole = ", ".join(f"{name} INTEGER" for name in COUNTS)
+    text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, family TEXT"
+    more = "device TEXT, finished TEXT NOT NULL, details BLOB"
+    return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
+
+
+def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
+    details = json.dumps(found.get("details") or {}, allow_nan=False)
+    return {
+        "run": job.run,
+        "definition": canonical(job.definition),
+        "status": found["status"],
+        "reason": found.get("reason"),
+        "elapsed": found.get("elapsed"),
+        "details": zlib.compress(details.encode()),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **{name: found["row"].get(name) for name in ("family", *MEASURED, "device")},
+    }
+
+
+def _row(kept: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns that everybody reads, in their order."""
+    job = Job.of(json.loads(kept.pop("definition")))
+    named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
+    found = kept | named | {"params": dict(job.params)}
+    return {name: found[name] for name in COLUMNS}
+
+
+def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (*(row[name] for name in DEFINED), row["protocol"], row["learner"], row["seed"])

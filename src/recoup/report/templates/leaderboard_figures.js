@@ -1,0 +1,172 @@
+// What all figures and tables share: names and numbers as text, and downloads of what is shown.
+const Figures = (() => {
+  "use strict";
+
+  const { element, html, LETTER } = Charts;
+  const { DASH } = Runs;
+  const ROWS_SHOWN = 200;
+  const NAME_SHOWN = 60;
+  const WIDEST = 1040;
+  const NAME_IN_TITLE = 1000;
+  // A spreadsheet would take text that begins so for a formula.
+  const FORMULA = /^[=+\-@\t\r]/;
+  const DRAWN = [
+    "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
+    "fill-opacity", "font-size", "font-weight", "font-family", "text-anchor",
+  ];
+
+  const shorten = (name, limit = NAME_SHOWN) =>
+    name.length <= limit ? name : `${name.slice(0, limit - 1)}\u2026`;
+  const percent = (share, places = 2) =>
+    Number.isFinite(share) ? (100 * share).toFixed(places) : DASH;
+  const spread = ({ mean, std }) =>
+    Number.isFinite(std) ? `${percent(mean)} \u00b1 ${percent(std)}` : percent(mean);
+  const whole = (value) => Math.round(value).toLocaleString("en-US");
+
+  function seconds(value) {
+    if (!Number.isFinite(value)) return DASH;
+    if (value < 60) return `${Number(value.toPrecision(2))} s`;
+    return value < 3600 ? `${(value / 60).toFixed(1)} min` : `${(value / 3600).toFixed(1)} h`;
+  }
+
+  function bytes(value) {
+    if (!Number.isFinite(value)) return DASH;
+    const unit = value < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+    return `${Number((value / unit[0]).toPrecision(3))} ${unit[1]}`;
+  }
+
+  // Numbers of the numbers table: short to read, while the download keeps all digits.
+  function readable(value) {
+    if (value === null || value === undefined || value === "") return DASH;
+    if (typeof value !== "number") return shorten(String(value));
+    return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : DASH;
+  }
+
+  function named(name, limit) {
+    const shown = html("span", { class: "name" }, shorten(name, limit));
+    if (shown.textContent !== name) shown.title = name.slice(0, NAME_IN_TITLE);
+    return shown;
+  }
+
+  function csvCell(value) {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+    const safe = FORMULA.test(value) ? `'${value}` : value;
+    return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+  }
+
+  const csv = ({ columns, rows }) =>
+    [columns, ...rows].map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
+
+  function save(name, kind, content) {
+    const url = URL.createObjectURL(new Blob([content], { type: kind }));
+    html("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+  }
+
+  function downloadButton(label, about, make) {
+    const button = html("button", { type: "button", class: "tool", "aria-label": about }, label);
+    button.addEventListener("click", make);
+    return button;
+  }
+
+  const csvButton = (id, title, numbers) =>
+    downloadButton("CSV", `Download the numbers of \u201c${title}\u201d as CSV`, () =>
+      save(`${id}.csv`, "text/csv;charset=utf-8", csv(numbers())),
+    );
+
+  // A copy that looks the same without this page's style sheet.
+  function frozen(drawn) {
+    const copy = drawn.cloneNode(true);
+    const originals = [drawn, ...drawn.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((made, i) => {
+      const style = getComputedStyle(originals[i]);
+      const kept = DRAWN.map((name) => `${name}:${style.getPropertyValue(name)}`);
+      made.removeAttribute("class");
+      made.setAttribute("style", kept.join(";"));
+    });
+    return copy;
+  }
+
+  // The picture with its title above and its legend below, as one file.
+  function picture(figure) {
+    const drawn = figure.querySelector(".drawing > svg");
+    const { width, height } = drawn.viewBox.baseVal;
+    const page = getComputedStyle(document.body);
+    const family = page.fontFamily.replace(/"/g, "'");
+    const inner = frozen(drawn);
+    for (const [key, value] of Object.entries({ x: 0, y: 34, width, height })) {
+      inner.setAttribute(key, value);
+    }
+    const words = (text, x, y, style = "") =>
+      element("text", { x, y, style: `fill:${page.color};font:13px ${family};${style}` }, text);
+    const made = element("svg", { xmlns: "http://www.w3.org/2000/svg" });
+    const title = figure.querySelector("h3").textContent;
+    const parts = [words(title, 12, 22, "font-weight:600"), inner];
+    let [x, y] = [12, height + 50];
+    for (const item of figure.querySelectorAll(".legend li")) {
+      const sample = frozen(item.querySelector("svg"));
+      const room = 46 + 1.1 * LETTER * item.textContent.length;
+      if (x > 12 && x + room > width) [x, y] = [12, y + 20];
+      for (const [key, value] of Object.entries({ x, y: y - 10, width: 28, height: 12 })) {
+        sample.setAttribute(key, value);
+      }
+      parts.push(sample, words(item.textContent, x + 34, y));
+      x += room;
+    }
+    const [full, ground] = [y + 14, getComputedStyle(figure).backgroundColor];
+    made.setAttribute("viewBox", `0 0 ${width} ${full}`);
+    made.setAttribute("width", width);
+    made.setAttribute("height", full);
+    made.append(element("rect", { width, height: full, fill: ground }), ...parts);
+    return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
+  }
+
+  function plainTable({ columns, rows }, label) {
+    const head = html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name)));
+    const body = rows.slice(0, ROWS_SHOWN).map((row) => {
+      const cells = row.map((value) => {
+        const kind = typeof value === "number" || value === null ? {} : { class: "text" };
+        return html("td", kind, readable(value));
+      });
+      return html("tr", {}, ...cells);
+    });
+    const table = html("table", {}, html("thead", {}, head), html("tbody", {}, ...body));
+    const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
+    const parts = [html("div", region, table)];
+    if (rows.length > ROWS_SHOWN) {
+      const note = `The first ${ROWS_SHOWN} of ${whole(rows.length)} rows; the CSV has all.`;
+      parts.push(html("p", { class: "small" }, note));
+    }
+    return parts;
+  }
+
+  // One picture with its words, its downloads and its numbers. ``draw`` needs the figure in place.
+  function add(parent, { id, title, caption = "", numbers, draw, wide = false }) {
+    const place = html("div", { class: "drawing" });
+    const figure = html("figure", { id: `figure-${id}` });
+    if (wide) {
+      figure.className = "wide-figure";
+      figure.dataset.widest = WIDEST;
+    }
+    const drawing = downloadButton("SVG", `Download the picture \u201c${title}\u201d as SVG`, () =>
+      save(`${id}.svg`, "image/svg+xml", picture(figure)),
+    );
+    const tools = html("p", { class: "tools" }, csvButton(id, title, () => numbers), drawing);
+    const details = html("details", {}, html("summary", {}, "Numbers"));
+    details.addEventListener("toggle", () => {
+      if (details.childElementCount === 1) details.append(...plainTable(numbers, title));
+    });
+    const head = html("div", { class: "figure-head" }, html("h3", {}, title), tools);
+    figure.append(head, place);
+    if (caption) figure.append(html("figcaption", {}, caption));
+    figure.append(details);
+    parent.append(figure);
+    draw(figure);
+    return figure;
+  }
+
+  return {
+    ROWS_SHOWN, add, bytes, csv, csvButton, named, percent, save, seconds, shorten, spread, whole,
+  };
+})();

@@ -1,0 +1,253 @@
+// One run: what it was, how it learned, and how it scores rows. Its arrays come from a file of
+// their own beside the page, loaded when a reader asks for them.
+const OneRun = (() => {
+  "use strict";
+
+  const { curves, html, short, DASHES } = Charts;
+  const { add, bytes, named, percent, seconds, shorten, whole } = Figures;
+  const { color, grid } = Views;
+  const loaded = new Map();
+  const waiting = new Map();
+
+  // Files of runs call this.
+  window.recoupRuns = (found) => {
+    for (const [id, details] of Object.entries(found)) loaded.set(id, details);
+  };
+
+  function load(id) {
+    const name = id.slice(0, Runs.digits);
+    if (loaded.has(id)) return Promise.resolve(loaded.get(id));
+    if (!waiting.has(name)) {
+      const script = html("script", { src: `runs/${name}.js` });
+      waiting.set(name, new Promise((resolve) => {
+        script.addEventListener("load", resolve);
+        script.addEventListener("error", resolve);
+        document.head.append(script);
+      }));
+    }
+    return waiting.get(name).then(() => loaded.get(id));
+  }
+
+  function show(parent, { chosen, state, change, labels }) {
+    const runs = Runs.select(chosen).filter(Runs.isDone);
+    if (!runs.length) return Views.empty(parent, "No finished run matches this choice.");
+    const wanted = Runs.place.get(state.run);
+    const at = runs.includes(wanted) ? wanted : runs[0];
+    const select = html("select", { id: "choose-run" });
+    for (const { learner, runs: own } of Runs.groups(runs, ["learner"])) {
+      const group = html("optgroup", { label: shorten(learner) });
+      for (const i of own) {
+        const words = `${shorten(learner, 40)}, seed ${Runs.text("seed", i)}`;
+        group.append(new Option(words, Runs.ids[i], false, i === at));
+      }
+      select.append(group);
+    }
+    select.addEventListener("change", () => change({ run: select.value }));
+    const label = html("label", { for: "choose-run" }, "Run");
+    parent.append(html("p", { class: "choice" }, label, select));
+    parent.append(html("div", { class: "columns" }, facts(at), measured(at, labels)));
+    const place = grid(parent);
+    place.setAttribute("aria-busy", "true");
+    return load(Runs.ids[at]).then((details) => {
+      place.removeAttribute("aria-busy");
+      // The reader may have gone on meanwhile.
+      if (!place.isConnected) return;
+      if (!details) {
+        const file = `runs/${Runs.ids[at].slice(0, Runs.digits)}.js`;
+        const words = `The curves and distributions of this run are in ${file}`;
+        Views.empty(parent, `${words}, which is not beside this page.`);
+        return;
+      }
+      distributions(place, details.distributions, Runs.ids[at]);
+      epochs(place, details.curves, Runs.number("best_epoch", at), Runs.ids[at]);
+      about(parent, details);
+    });
+  }
+
+  const pairs = (entries) =>
+    html("dl", {}, ...entries.map(([name, value]) =>
+      html("div", {}, html("dt", {}, name), html("dd", {}, value)),
+    ));
+
+  function facts(at) {
+    // Parts that are known, in words.
+    const told = (...parts) =>
+      parts
+        .filter(([key]) => Number.isFinite(Runs.number(key, at)))
+        .map(([key, words, write = short]) => words.replace("#", write(Runs.number(key, at))))
+        .join(", ") || Runs.DASH;
+    const card = html("div", { class: "card", id: "run-facts" });
+    card.append(
+      html("h3", {}, named(Runs.text("learner", at)), " on ", named(Runs.text("dataset", at))),
+      pairs([
+        ["Rows", told(
+          ["n_labeled", "# labeled", whole], ["n_unlabeled", "# unlabeled", whole],
+          ["n_test", "# to test", whole],
+        )],
+        ["alpha", told(
+          ["alpha_true", "# true"], ["alpha_used", "# used"], ["alpha_estimate", "# estimated"],
+        )],
+        ["Time", told(["seconds", "#", seconds], ["seconds_per_epoch", "# an epoch", seconds])],
+        ["Epochs", told(["epochs", "#"], ["best_epoch", "best #"])],
+        ["Memory", told(["peak_memory", "#", bytes], ["peak_gpu_memory", "# on the GPU", bytes])],
+        ["Run", Runs.ids[at]],
+      ]),
+    );
+    return card;
+  }
+
+  function measured(at, labels) {
+    const head = ["Metric", "True", "Recovered", "Difference"];
+    const rows = Runs.metrics.map(({ key, recovered }) => {
+      const real = Runs.number(key, at);
+      const found = recovered ? Runs.number(`recovered_${key}`, at) : NaN;
+      return [labels[key], percent(real), percent(found), percent(found - real)];
+    });
+    const cells = (row) => row.map((text, k) =>
+      k ? html("td", {}, text) : html("th", { scope: "row" }, text),
+    );
+    const table = html(
+      "table", { id: "run-metrics" },
+      html("caption", {}, "Test rows by true classes, and held-out PU rows without classes (%)"),
+      html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))),
+      html("tbody", {}, ...rows.map((row) => html("tr", {}, ...cells(row)))),
+    );
+    const region = { class: "scroll", tabindex: 0, role: "region" };
+    return html("div", { ...region, "aria-label": "Metrics of the run" }, table);
+  }
+
+  const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
+  const shares = (counts) => counts.map((count) => count / total(counts));
+
+  function distributions(place, found, id) {
+    if (!found || !found.edges || found.edges.length < 2) return;
+    const { edges } = found;
+    const x = { low: edges[0], high: edges.at(-1), label: "Score (decision function)" };
+    const corners = (values) => ({
+      x: values.flatMap((_, i) => [edges[i], edges[i + 1]]),
+      y: values.flatMap((value) => [value, value]),
+    });
+    const middles = edges.slice(1).map((edge, i) => (edge + edges[i]) / 2);
+    const draw = (key, title, groups) => {
+      const shown = groups.filter(([name]) => found[name] && total(found[name]) > 0);
+      if (!shown.length) return;
+      const values = shown.map(([name]) => shares(found[name]));
+      const top = Math.max(...values.flat());
+      add(place, {
+        id: `${key}-${id}`,
+        title,
+        numbers: {
+          columns: ["from", "to", ...shown.map(([name]) => name)],
+          rows: middles.map((_, i) => [
+            edges[i], edges[i + 1], ...shown.map(([name]) => found[name][i]),
+          ]),
+        },
+        draw: (figure) =>
+          curves(figure, {
+            x,
+            y: { low: 0, high: top * 1.05, label: "Share of the group", format: Charts.percent },
+            bands: shown.map(([, name, tint], i) => {
+              const steps = corners(values[i]);
+              return { x: steps.x, upper: steps.y, lower: steps.y.map(() => 0), color: tint, name };
+            }),
+            lines: shown.map(([, , tint, dash], i) => ({
+              ...corners(values[i]), color: tint, dash, thin: true,
+            })),
+            facts: shown
+              .map(([name, words]) => `${words}: ${whole(total(found[name]))} rows`)
+              .join(", "),
+          }),
+      });
+    };
+    draw("scores-test", "Scores of test rows", [
+      ["test_positive", "positives", color(0), ""],
+      ["test_negative", "negatives", color(1), DASHES[1]],
+    ]);
+    draw("scores-train", "Scores of training rows", [
+      ["train_labeled", "labeled", color(2), ""],
+      ["train_unlabeled", "unlabeled", "var(--grey)", DASHES[1]],
+    ]);
+    const chances = found.propensity;
+    if (!chances || !chances.some((value) => value !== null)) return;
+    const known = middles.flatMap((_, i) => (chances[i] === null ? [] : [i]));
+    const line = {
+      x: known.map((i) => middles[i]), y: known.map((i) => chances[i]), color: color(4),
+    };
+    const [least, most] = [Math.min(...line.y), Math.max(...line.y)];
+    add(place, {
+      id: `propensity-${id}`,
+      title: "Chance that a positive was labeled, by its score",
+      caption: "A flat line means that labels were drawn at random (SCAR).",
+      numbers: {
+        columns: ["from", "to", "propensity"],
+        rows: middles.map((_, i) => [edges[i], edges[i + 1], chances[i]]),
+      },
+      draw: (figure) =>
+        curves(figure, {
+          x,
+          y: { low: 0, high: 1.1 * most || 1, label: "Labeling chance" },
+          lines: [{ ...line, name: "mean of training positives" }],
+          points: line.x.map((at, i) => ({ x: at, y: line.y[i], color: line.color })),
+          facts: `From ${short(least)} to ${short(most)}.`,
+        }),
+    });
+  }
+
+  // Curves that stay between 0 and 1 share one picture, losses another.
+  function epochs(place, columns, best, id) {
+    const names = Object.keys(columns || {}).filter((name) => name !== "epoch");
+    const n = Math.max(0, ...names.map((name) => columns[name].length));
+    if (n < 2) return;
+    const at = columns.epoch || Array.from({ length: n }, (_, i) => i + 1);
+    const finite = (name) => columns[name].filter(Number.isFinite);
+    const share = (name) => finite(name).every((value) => value >= 0 && value <= 1);
+    const isLoss = (name) => /loss|risk/.test(name) || !share(name);
+    const kept = { x: best, color: "var(--ink)", dash: DASHES[2], name: "kept weights" };
+    for (const [key, title, own] of [
+      ["losses", "Losses by epoch", names.filter(isLoss)],
+      ["measures", "Measures by epoch", names.filter((name) => !isLoss(name))],
+    ]) {
+      const values = own.flatMap(finite);
+      if (!values.length) continue;
+      const [low, high] = [Math.min(...values), Math.max(...values)];
+      const room = 0.05 * (high - low) || 0.1;
+      add(place, {
+        id: `${key}-${id}`,
+        title,
+        numbers: {
+          columns: ["epoch", ...own],
+          rows: at.map((epoch, i) => [epoch, ...own.map((name) => columns[name][i] ?? null)]),
+        },
+        draw: (figure) =>
+          curves(figure, {
+            x: { low: at[0], high: at.at(-1), label: "Epoch" },
+            y: { low: low - room, high: high + room, label: "Value" },
+            lines: own.map((name, i) => ({
+              x: at, y: columns[name], color: color(i), dash: DASHES[Math.floor(i / 6) % 6],
+              name: shorten(name, 30),
+            })),
+            marks: best > 0 ? [kept] : [],
+            facts: own
+              .map((name) => `${shorten(name, 30)} ends at ${short(finite(name).at(-1) ?? NaN)}`)
+              .join("; "),
+          }),
+      });
+    }
+  }
+
+  function about(parent, { definition, versions, hardware, seeds }) {
+    const body = html("div");
+    const parts = { Definition: definition, Versions: versions, Hardware: hardware, Seeds: seeds };
+    const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+    for (const [title, found] of Object.entries(parts)) {
+      const entries = Object.entries(found || {});
+      if (!entries.length) continue;
+      const written = entries.map(([name, value]) => [name, shorten(plain(value), 300)]);
+      body.append(html("h3", {}, title), pairs(written));
+    }
+    const summary = html("summary", {}, "How this run was made");
+    parent.append(html("details", { class: "card" }, summary, body));
+  }
+
+  return { show };
+})();

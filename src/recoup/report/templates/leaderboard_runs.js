@@ -1,0 +1,159 @@
+// The runs of the store as columns: read once, filtered and averaged as often as a reader likes.
+// Nothing here changes the document.
+const Runs = (() => {
+  "use strict";
+
+  const ARRAYS = { Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array };
+  const DASH = "\u2013";
+  const page = JSON.parse(document.getElementById("data").textContent);
+  const { count, ids, levels, metrics, baseline, published, digits } = page;
+  const codes = Object.fromEntries(
+    Object.entries(page.codes).map(([name, packed]) => [name, unpack(packed)]),
+  );
+  const numbers = Object.fromEntries(
+    Object.entries(page.numbers).map(([name, packed]) => [name, unpack(packed)]),
+  );
+  const SETTING = ["scheme", "mechanism", "label_frequency", "noise"];
+  const REFERENCE = "reference";
+  const DONE = levels.status.indexOf("done");
+  const place = new Map(ids.map((id, i) => [id, i]));
+  const familyOf = new Map();
+  for (let i = 0; i < count; i++) familyOf.set(text("learner", i), text("family", i));
+  const standings = new Map(page.standings.map((one) => [standingKey(one), one]));
+
+  function unpack(packed) {
+    const found = atob(packed.data);
+    const bytes = new Uint8Array(found.length);
+    for (let i = 0; i < found.length; i++) bytes[i] = found.charCodeAt(i);
+    return new ARRAYS[packed.type](bytes.buffer);
+  }
+
+  function text(name, i) {
+    return levels[name][codes[name][i]];
+  }
+
+  const number = (name, i) => numbers[name][i];
+  const isDone = (i) => codes.status[i] === DONE;
+  const lenders = findLenders();
+
+  // A learner that chooses no weights is skipped by other protocols than the honest one: its honest
+  // run would be the same, and stands in for it.
+  function findLenders() {
+    const names = ["dataset", ...SETTING, "learner", "seed"];
+    const keyOf = (i) => names.map((name) => codes[name][i]).join(" ");
+    const [honest, skipped] = ["honest", "skipped"].map((word, k) =>
+      levels[k ? "status" : "protocol"].indexOf(word),
+    );
+    const known = new Map();
+    for (let i = 0; i < count; i++) {
+      if (isDone(i) && codes.protocol[i] === honest) known.set(keyOf(i), i);
+    }
+    return Int32Array.from({ length: count }, (_, i) => {
+      const lent = codes.status[i] === skipped && codes.protocol[i] !== honest;
+      return isDone(i) ? i : (lent ? known.get(keyOf(i)) : undefined) ?? -1;
+    });
+  }
+
+  const isLent = (i) => lenders[i] >= 0 && lenders[i] !== i;
+  const hasResult = (i) => lenders[i] >= 0;
+
+  function standingKey(one) {
+    return JSON.stringify([...SETTING, "protocol", "metric"].map((name) => one[name]));
+  }
+
+  // What the tests say of one setting, with names for places; nothing where nobody was compared.
+  function standing(chosen) {
+    const found = standings.get(standingKey(chosen));
+    if (!found) return undefined;
+    const name = ([code, ...rest]) => [levels.learner[code], ...rest];
+    const tests = new Map(found.tests.map(([learner, dataset, p, verdict]) => [
+      JSON.stringify([levels.learner[learner], levels.dataset[dataset]]), { p, verdict },
+    ]));
+    return {
+      ...found,
+      tested: tests.size > 0,
+      testOf: (learner, dataset) => tests.get(JSON.stringify([learner, dataset])),
+      ranks: found.ranks.map(name),
+      tally: new Map(found.tally.map(([code, ...counts]) => [levels.learner[code], counts])),
+      leftOut: found.left_out.map(name),
+    };
+  }
+
+  // The places of the runs that have all the chosen levels; an empty choice takes all of them.
+  function select(chosen, among = null) {
+    const wanted = Object.entries(chosen)
+      .filter(([name, value]) => value && levels[name])
+      .map(([name, value]) => [codes[name], levels[name].indexOf(value)]);
+    const found = [];
+    const n = among ? among.length : count;
+    for (let k = 0; k < n; k++) {
+      const i = among ? among[k] : k;
+      if (wanted.every(([column, code]) => column[i] === code)) found.push(i);
+    }
+    return found;
+  }
+
+  function commonest(name, among) {
+    const counts = new Array(levels[name].length).fill(0);
+    for (const i of among) counts[codes[name][i]] += 1;
+    return levels[name][counts.indexOf(Math.max(...counts))];
+  }
+
+  // Groups of runs that agree in the named columns, in the order of their levels.
+  function groups(among, names) {
+    const found = new Map();
+    for (const i of among) {
+      let key = 0;
+      for (const name of names) key = key * levels[name].length + codes[name][i];
+      const group = found.get(key);
+      if (group) group.push(i);
+      else found.set(key, [i]);
+    }
+    return [...found]
+      .sort(([a], [b]) => a - b)
+      .map(([, runs]) => ({
+        ...Object.fromEntries(names.map((name) => [name, text(name, runs[0])])),
+        runs,
+      }));
+  }
+
+  // Mean and standard deviation (n - 1) over the runs that have the number, or are lent it.
+  function average(name, runs) {
+    const values = runs
+      .filter(hasResult)
+      .map((i) => number(name, lenders[i]))
+      .filter(Number.isFinite);
+    const n = values.length;
+    if (!n) return { n, mean: NaN, std: NaN };
+    const mean = values.reduce((sum, value) => sum + value, 0) / n;
+    const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    return { n, mean, std: n > 1 ? Math.sqrt(squares / (n - 1)) : NaN };
+  }
+
+  // Why there is no number: the most frequent reason comes first.
+  function absence(runs) {
+    const found = new Map();
+    for (const i of runs) {
+      if (hasResult(i)) continue;
+      const key = JSON.stringify([text("status", i), text("reason", i)]);
+      found.set(key, (found.get(key) || 0) + 1);
+    }
+    return [...found]
+      .sort(([, a], [, b]) => b - a)
+      .map(([key, n]) => {
+        const [status, reason] = JSON.parse(key);
+        return { status, reason, n };
+      });
+  }
+
+  const namesOf = (name, among) => {
+    const seen = new Set(among.map((i) => codes[name][i]));
+    return levels[name].filter((_, code) => seen.has(code));
+  };
+
+  return {
+    DASH, SETTING, REFERENCE, absence, average, baseline, commonest, count, digits, familyOf,
+    groups, hasResult, ids, isDone, isLent, levels, metrics, namesOf, number, numbers, place,
+    published, select, standing, text,
+  };
+})();

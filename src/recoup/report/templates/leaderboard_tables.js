@@ -1,0 +1,465 @@
+// The views that are tables: all results, learners by datasets, and what is missing.
+const Tables = (() => {
+  "use strict";
+
+  const { html, short } = Charts;
+  const { DASH, REFERENCE } = Runs;
+  const { ROWS_SHOWN, bytes, csvButton, named, percent, seconds, spread, whole } = Figures;
+  const LEVEL = 0.05;
+  const NOT_PLANNED = "The plan has no such run.";
+  const MEASURED = "Metrics in percent, on test rows and by their true classes";
+  const NUMERIC = ["label_frequency", "noise", "seed"];
+  // Longer tables scroll by themselves, under their headings.
+  const LONG = 40;
+  const WORDS = {
+    learner: "Learner", family: "Family", dataset: "Dataset", scheme: "Scheme",
+    mechanism: "Mechanism", label_frequency: "c", noise: "Noise", protocol: "Protocol",
+    seed: "Seed", status: "Status", reason: "Reason",
+  };
+  // What PU-Bench's table was made with.
+  const PUBLISHED = {
+    scheme: ["case-control", "case-control-overlap"],
+    mechanism: ["scar", "s1"],
+    label_frequency: ["0.1"],
+    noise: ["0", "none"],
+    metric: ["accuracy", "f1"],
+  };
+
+  const long = (text) => html("span", { class: "long" }, Figures.shorten(text, 500));
+  const hidden = (text) => html("span", { class: "visually-hidden" }, text);
+  const runLink = (i, text) =>
+    html("a", { href: `#view=run&run=${encodeURIComponent(Runs.ids[i])}` }, text);
+
+  // A table whose rows are made as they come into view. Columns have a title, a value to sort and
+  // download by, and what to show for it.
+  function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "" }) {
+    const head = html("tr");
+    const body = html("tbody");
+    const more = html("button", { type: "button" });
+    const numbers = () => ({
+      columns: columns.flatMap((column) => column.csv || [column.key]),
+      rows: sorted().flatMap((row) => [columns.flatMap((column) => cellsOf(column, row))]),
+    });
+    const cellsOf = (column, row) => (column.csv ? column.parts(row) : [column.value(row)]);
+    let shown = ROWS_SHOWN;
+
+    function sorted() {
+      const column = columns.find(({ key }) => key === order.key) || columns[0];
+      const missing = (value) => value === "" || value === null || Number.isNaN(value);
+      const compare = new Intl.Collator("en", { numeric: true }).compare;
+      return rows
+        .map((row) => [row, column.value(row)])
+        .sort(([, a], [, b]) => {
+          if (missing(a) || missing(b)) return missing(a) - missing(b);
+          const step = typeof a === "number" ? a - b : compare(a, b);
+          return order.down ? -step : step;
+        })
+        .map(([row]) => row);
+    }
+
+    function fill() {
+      body.replaceChildren(
+        ...sorted().slice(0, shown).map((row) => html("tr", {}, ...columns.map((column, k) => {
+          const content = column.show ? column.show(row) : String(column.value(row));
+          const kind = column.number ? {} : { class: "text" };
+          const parts = Array.isArray(content) ? content : [content];
+          return html(k ? "td" : "th", k ? kind : { scope: "row" }, ...parts);
+        }))),
+      );
+      more.hidden = shown >= rows.length;
+      const next = Math.min(ROWS_SHOWN, rows.length - shown);
+      more.textContent = `Show ${whole(next)} more of ${whole(rows.length)}`;
+      [...head.cells].forEach((cell, k) => {
+        const active = columns[k].key === order.key;
+        const direction = order.down ? "descending" : "ascending";
+        cell.setAttribute("aria-sort", active ? direction : "none");
+      });
+    }
+
+    for (const column of columns) {
+      const button = html("button", { type: "button", class: "sort" }, column.title);
+      button.addEventListener("click", () => {
+        const down = order.key === column.key ? !order.down : Boolean(column.number);
+        order = { key: column.key, down };
+        fill();
+        if (onOrder) onOrder(order);
+      });
+      const kind = column.number ? {} : { class: "text" };
+      head.append(html("th", { scope: "col", ...kind }, button));
+    }
+    more.addEventListener("click", () => {
+      shown += ROWS_SHOWN;
+      fill();
+    });
+    const table = html("table", { id }, html("thead", {}, head), body);
+    const kind = rows.length > LONG ? "scroll sticky long-table" : "scroll sticky";
+    const region = { class: kind, tabindex: 0, role: "region", "aria-label": title };
+    const tools = html("p", { class: "tools" }, csvButton(id, title, numbers));
+    const heading = html("div", { class: "figure-head" }, html("h3", {}, title), tools);
+    parent.append(heading, html("div", region, table), html("p", {}, more));
+    if (caption) parent.append(html("p", { class: "small" }, caption));
+    fill();
+  }
+
+  // A column of words. Rows are groups of runs, or have the place of one.
+  function level(key) {
+    const textOf = (row) => (row.at === undefined ? row[key] : Runs.text(key, row.at));
+    const number = NUMERIC.includes(key);
+    return {
+      key,
+      number,
+      title: WORDS[key],
+      value: (row) => (number ? Number(textOf(row)) : textOf(row)),
+      show: (row) => named(textOf(row)),
+    };
+  }
+
+  // Columns that would say the same in every row are left out.
+  const telling = (keys, runs) => keys.filter((key) => Runs.namesOf(key, runs).length > 1);
+
+  // All results: means over seeds, or one row per run.
+  function results(parent, { chosen, state, change }) {
+    const runs = Runs.select(chosen);
+    const keys = telling(["dataset", ...Runs.SETTING, "protocol"], runs);
+    const single = state.rows === "runs";
+    const metrics = [...Runs.metrics].sort(
+      (a, b) => (b.key === chosen.metric) - (a.key === chosen.metric),
+    );
+    const switcher = html("p", { class: "choice" });
+    for (const [value, text] of [["", "Means over seeds"], ["runs", "Single runs"]]) {
+      const pressed = String((state.rows || "") === value);
+      const id = `rows-${value || "means"}`;
+      const button = html("button", { type: "button", id, "aria-pressed": pressed }, text);
+      button.addEventListener("click", () => change({ rows: value, sort: "" }));
+      switcher.append(button);
+    }
+    parent.append(switcher);
+    const order = orderOf(state, { key: chosen.metric, down: true });
+    const onOrder = (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true);
+    const shown = { keys, metrics, order, onOrder };
+    if (single) singleRuns(parent, { ...shown, runs: runs.filter(Runs.isDone) });
+    else means(parent, { ...shown, runs });
+  }
+
+  function orderOf(state, usual) {
+    if (!state.sort) return usual;
+    const down = state.sort.startsWith("-");
+    return { key: state.sort.slice(down ? 1 : 0), down };
+  }
+
+  function means(parent, { runs, keys, metrics, order, onOrder }) {
+    const names = ["learner", ...keys];
+    const rows = Runs.groups(runs, names).filter((group) => group.runs.some(Runs.hasResult));
+    for (const row of rows) {
+      row.family = Runs.familyOf.get(row.learner);
+      row.found = row.runs.filter(Runs.hasResult).length;
+      for (const { key } of metrics) row[key] = Runs.average(key, row.runs);
+      for (const key of ["seconds", "peak_memory", "peak_gpu_memory"]) {
+        row[key] = Runs.average(key, row.runs).mean;
+      }
+    }
+    const metricColumn = ({ key, label }, k) => ({
+      key,
+      title: label,
+      number: true,
+      value: (row) => row[key].mean,
+      show: (row) => {
+        const text = k ? percent(row[key].mean) : spread(row[key]);
+        return html("span", { class: k ? "" : "main", "data-key": key }, text);
+      },
+      csv: [`${key}_mean`, `${key}_std`, `${key}_runs`],
+      parts: (row) => [row[key].mean, row[key].std, row[key].n],
+    });
+    sortable(parent, {
+      id: "results",
+      title: "All results",
+      rows,
+      order,
+      onOrder,
+      columns: [
+        level("learner"),
+        metricColumn(metrics[0], 0),
+        ...keys.map(level),
+        level("family"),
+        {
+          key: "runs", title: "Runs", number: true, value: (row) => row.found,
+          show: ({ found, runs: all }) =>
+            found === all.length ? String(found) : `${found} of ${all.length}`,
+        },
+        ...metrics.slice(1).map((metric) => metricColumn(metric, 1)),
+        amount("seconds", "Time", seconds),
+        amount("peak_memory", "Memory", bytes),
+        ...(rows.some((row) => row.peak_gpu_memory > 0)
+          ? [amount("peak_gpu_memory", "GPU memory", bytes)]
+          : []),
+      ],
+      caption: `${MEASURED}: mean \u00b1 standard deviation over seeds.`,
+    });
+  }
+
+  const amount = (key, title, write) => ({
+    key, title, number: true, value: (row) => row[key], show: (row) => write(row[key]),
+  });
+
+  function singleRuns(parent, { runs, keys, metrics, order, onOrder }) {
+    const number = (key, title, write) => ({
+      key, title, number: true,
+      value: (row) => Runs.number(key, row.at),
+      show: (row) => write(Runs.number(key, row.at)),
+    });
+    const plain = (value) => (Number.isFinite(value) ? short(value) : DASH);
+    const learner = {
+      ...level("learner"),
+      show: (row) => runLink(row.at, named(Runs.text("learner", row.at))),
+    };
+    const metricColumn = ({ key, label }) => ({
+      ...number(key, label, percent),
+      show: (row) => html("span", { "data-key": key }, percent(Runs.number(key, row.at))),
+    });
+    sortable(parent, {
+      id: "runs",
+      title: "Single runs",
+      rows: runs.map((at) => ({ at })),
+      order,
+      onOrder,
+      columns: [
+        learner,
+        metricColumn(metrics[0]),
+        ...keys.map(level),
+        level("seed"),
+        ...metrics.slice(1).map(metricColumn),
+        number("alpha_true", "alpha", plain),
+        number("alpha_estimate", "estimated", plain),
+        number("seconds", "Time", seconds),
+        { key: "run", title: "Run", value: (row) => Runs.ids[row.at] },
+      ],
+      caption: `${MEASURED}. A learner\u2019s name leads to the run.`,
+    });
+  }
+
+  // Learners by datasets, as Table 1 of PU-Bench.
+  function board(parent, { chosen, state, change, label }) {
+    const { metric } = chosen;
+    const runs = Runs.select(chosen);
+    const datasets = Runs.namesOf("dataset", runs);
+    const standing = Runs.standing(chosen);
+    const comparable = Object.entries(PUBLISHED).every(([name, known]) =>
+      known.includes(chosen[name]),
+    );
+    const seeds = Runs.namesOf("seed", runs).length;
+    const ranks = new Map(standing ? standing.ranks.map(([name, rank]) => [name, rank]) : []);
+    const rows = Runs.namesOf("learner", runs).map((learner) => {
+      const own = Runs.select({ learner }, runs);
+      const cells = datasets.map((dataset) => {
+        const here = Runs.select({ dataset }, own);
+        const theirs = comparable && (Runs.published[learner] || {})[dataset];
+        const test = standing && standing.testOf(learner, dataset);
+        return { dataset, ...Runs.average(metric, here), here, theirs, ...test };
+      });
+      return { learner, cells, family: Runs.familyOf.get(learner), rank: ranks.get(learner) };
+    });
+    datasets.forEach((_, k) => placeBest(rows, k));
+    const order = orderOf(state, { key: "family", down: false });
+    sortable(parent, {
+      id: "board",
+      title: `${label} of learners on datasets`,
+      rows,
+      order,
+      onOrder: (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true),
+      columns: [
+        {
+          key: "family", title: "Learner", csv: ["learner", "family"],
+          value: (row) => `${Runs.levels.family.indexOf(row.family)} ${row.learner}`,
+          parts: (row) => [row.learner, row.family],
+          show: (row) => [named(row.learner), " ", html("span", { class: "small" }, row.family)],
+        },
+        ...datasets.map((dataset, k) => ({
+          key: `dataset:${dataset}`, title: Figures.shorten(dataset, 30), number: true,
+          value: (row) => row.cells[k].mean,
+          show: (row) => showCell(row.cells[k], seeds),
+          csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map((part) => `${dataset} ${part}`),
+          parts: (row) => {
+            const { mean, std, n, p, theirs } = row.cells[k];
+            return [mean, std, n, p ?? null, theirs ? theirs / 100 : null];
+          },
+        })),
+        {
+          key: "rank", title: "Mean rank", number: true,
+          value: (row) => row.rank ?? NaN,
+          show: (row) => (row.rank === undefined ? DASH : row.rank.toFixed(2)),
+        },
+      ],
+    });
+    legend(parent, { standing, comparable, chosen });
+    reasons(parent, rows);
+  }
+
+  // References know more, or less, than a learner: they are no rivals.
+  function placeBest(rows, k) {
+    const rivals = rows.filter((row) => row.family !== REFERENCE && row.cells[k].n);
+    const values = [...new Set(rivals.map((row) => row.cells[k].mean))].sort((a, b) => b - a);
+    for (const row of rivals) {
+      row.cells[k].place = values.indexOf(row.cells[k].mean) + 1;
+    }
+  }
+
+  function showCell(cell, seeds) {
+    if (!cell.n) {
+      const [first] = Runs.absence(cell.here);
+      const word = first ? first.status : "not run";
+      const title = first ? first.reason.slice(0, 300) : NOT_PLANNED;
+      return html("span", { class: "absent", title }, word);
+    }
+    const strong = cell.place === 1 ? "best" : cell.place === 2 ? "second" : "";
+    const parts = [html("span", { class: `value ${strong}` }, percent(cell.mean))];
+    if (strong) parts.push(hidden(`, ${strong}`));
+    if (Number.isFinite(cell.std)) {
+      parts.push(html("span", { class: "spread" }, ` \u00b1 ${percent(cell.std)}`));
+    }
+    if (cell.verdict) {
+      const better = cell.verdict > 0;
+      const base = Figures.shorten(Runs.baseline);
+      const words = `significantly ${better ? "better" : "worse"} than ${base}`;
+      const title = `${words}, adjusted p ${cell.p < 0.001 ? "< 0.001" : short(cell.p)}`;
+      const sign = html("span", { "aria-hidden": "true" }, better ? "\u25b2" : "\u25bc");
+      const kind = better ? "mark-better" : "mark-worse";
+      parts.push(html("span", { class: kind, title }, sign, hidden(`, ${title}`)));
+    }
+    if (cell.n < seeds) {
+      parts.push(html("span", { class: "under" }, `${cell.n} of ${seeds} seeds`));
+    }
+    if (cell.here.every(Runs.isLent)) {
+      parts.push(html("span", { class: "under" }, "as honest: it chooses no weights"));
+    }
+    if (cell.theirs) {
+      parts.push(html("span", { class: "under" }, `PU-Bench ${cell.theirs.toFixed(2)}`));
+    }
+    return parts;
+  }
+
+  function legend(parent, { standing, comparable, chosen }) {
+    const base = Runs.baseline && Figures.shorten(Runs.baseline);
+    const words = [
+      "In percent: mean \u00b1 standard deviation over seeds.",
+      "Bold is best, underlined second; references are not ranked.",
+    ];
+    if (standing && standing.tested) {
+      words.push(
+        `\u25b2 better and \u25bc worse than ${base}:`,
+        `paired t-tests over seeds, Holm-adjusted p of at most ${LEVEL}.`,
+      );
+    } else if (base) {
+      words.push(`There are too few shared seeds to test against ${base}.`);
+    }
+    if (comparable) {
+      words.push(
+        "Small figures are those of PU-Bench\u2019s Table 1, means of ten seeds with weights",
+        "chosen by true labels; it calls them accuracies, and on uneven classes they fit F1 better.",
+      );
+    } else if (PUBLISHED.metric.includes(chosen.metric)) {
+      words.push(
+        "PU-Bench\u2019s figures stand beside ours for case-control data, labels at random and",
+        "c = 0.1 only: its table has no others.",
+      );
+    }
+    parent.append(html("p", { class: "small", id: "board-legend" }, words.join(" ")));
+  }
+
+  function reasons(parent, rows) {
+    const found = rows.flatMap((row) =>
+      row.cells.flatMap((cell) => {
+        const why = Runs.absence(cell.here);
+        if (!cell.here.length) why.push({ status: "not run", reason: NOT_PLANNED, n: 0 });
+        return why.map((one) => ({ ...one, learner: row.learner, dataset: cell.dataset }));
+      }),
+    );
+    if (!found.length) return;
+    const list = found.slice(0, ROWS_SHOWN).map(({ learner, dataset, status, reason, n }) =>
+      html(
+        "li", {}, html("strong", {}, named(learner, 40)), " on ", named(dataset, 40),
+        `: ${status}${n > 1 ? ` ${n} times` : ""}. `,
+        html("span", { class: "small" }, Figures.shorten(reason, 300)),
+      ),
+    );
+    if (found.length > ROWS_SHOWN) list.push(html("li", {}, "The view Missing has the rest."));
+    const summary = html("summary", {}, `Missing numbers and why (${found.length})`);
+    const body = html("ul", {}, ...list);
+    parent.append(html("details", { class: "card", id: "reasons" }, summary, body));
+  }
+
+  // Mean ranks, and how each learner fares against the baseline.
+  function standing(parent, rows) {
+    const number = (key, title, places) => ({
+      key, title, number: true, value: (row) => row[key] ?? NaN,
+      show: (row) => (Number.isFinite(row[key]) ? row[key].toFixed(places) : DASH),
+    });
+    const base = Runs.baseline && Figures.shorten(Runs.baseline);
+    sortable(parent, {
+      id: "standing",
+      title: "Mean ranks and duels",
+      rows,
+      order: { key: "rank", down: false },
+      columns: [
+        level("learner"),
+        number("rank", "Rank", 2),
+        {
+          ...number("lower", "95% range", 2), csv: ["lower", "upper"],
+          parts: (row) => [row.lower, row.upper],
+          show: ({ lower, upper }) =>
+            Number.isFinite(lower) ? `${lower.toFixed(2)} to ${upper.toFixed(2)}` : DASH,
+        },
+        ...["Wins", "Ties", "Losses"]
+          .filter(() => base)
+          .map((word) => number(word.toLowerCase(), word, 0)),
+      ],
+      caption: [
+        "The range is that of the mean rank when seeds are drawn again.",
+        base && "Wins, ties and losses count datasets on which the mean is above, at or below",
+        base && `that of ${base}.`,
+      ].filter(Boolean).join(" "),
+    });
+  }
+
+  // Runs that failed or were skipped, by reason and one by one.
+  function missing(parent, { chosen }) {
+    const runs = Runs.select(chosen).filter((i) => !Runs.isDone(i));
+    if (!runs.length) {
+      parent.append(html("p", { class: "empty" }, "Every run of this choice finished."));
+      return;
+    }
+    const counted = Runs.groups(runs, ["status", "reason"]);
+    sortable(parent, {
+      id: "causes",
+      title: "Reasons",
+      rows: counted,
+      order: { key: "count", down: true },
+      columns: [
+        level("status"),
+        { key: "count", title: "Runs", number: true, value: (row) => row.runs.length },
+        {
+          key: "learners", title: "Learners",
+          value: (row) => Runs.namesOf("learner", row.runs).join(", "),
+          show: (row) => named(Runs.namesOf("learner", row.runs).join(", ")),
+        },
+        { ...level("reason"), show: (row) => long(row.reason) },
+      ],
+    });
+    const keys = telling(["dataset", ...Runs.SETTING, "protocol"], runs);
+    sortable(parent, {
+      id: "missing-runs",
+      title: "Runs without a result",
+      rows: runs.map((at) => ({ at })),
+      order: { key: "learner", down: false },
+      columns: [
+        level("learner"),
+        ...keys.map(level),
+        level("seed"),
+        level("status"),
+        { ...level("reason"), show: (row) => long(Runs.text("reason", row.at)) },
+        { key: "run", title: "Run", value: (row) => Runs.ids[row.at] },
+      ],
+    });
+  }
+
+  return { WORDS, board, missing, results, standing };
+})();

@@ -1,0 +1,207 @@
+"""Nothing finished is lost, nothing stops the rest, whatever is killed when."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recoup.bench import Store
+from recoup.bench.store import COMPARED, DEFINED
+
+SIXTY = """
+    datasets: [iris]
+    label_frequencies: [0.5]
+    mechanisms: [scar, s3]
+    seeds: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    learners: [{key: quick, grid: {column: [0, 1, 2]}, params: {wait: 0.15, log: LOG}}]
+"""
+KEYS = ("crashes", "hungry", "hangs", "fails", "kills-worker", "quick")
+
+
+def finish(process, timeout=300):
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, out, err
+
+
+def descendants(pid):
+    """Process ids below one, nearest first."""
+    found, look = [], [pid]
+    while look:
+        parent = look.pop(0)
+        try:
+            tasks = list(Path(f"/proc/{parent}/task").iterdir())
+            children = [int(c) for task in tasks for c in (task / "children").read_text().split()]
+        except (OSError, ValueError):
+            continue
+        found += children
+        look += children
+    return found
+
+
+def workers_of(driver):
+    """Processes in which Dask runs things: children of the driver that start others."""
+    return [pid for pid in descendants(driver) if "spawn_main" in command(pid)]
+
+
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def results(path):
+    """What must not depend on how often something was killed."""
+    names = ("run", *DEFINED, "learner", "seed", "protocol", "reason", *COMPARED)
+    return [{name: row[name] for name in names} for row in Store(path).rows()]
+
+
+def n_kept(path):
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as connection:
+            return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
+    except sqlite3.OperationalError:  # not yet made
+        return 0
+
+
+def kill_one(target, driver, rng):
+    """Kill the driver, a worker, or the process that a worker does runs in."""
+    if target == "driver":
+        driver.kill()
+        driver.communicate()
+        return True
+    workers = workers_of(driver.pid)
+    if target == "run":
+        workers = [pid for worker in workers for pid in descendants(worker)]
+    if not workers:
+        return False
+    try:
+        os.kill(rng.choice(workers), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_store_that_was_killed_often_equals_one_that_was_not(recoup, write_plan, tmp_path):
+    log = tmp_path / "fits"
+    plan = write_plan(SIXTY.replace("LOG", str(log)))
+    calm, storm = tmp_path / "calm.sqlite", tmp_path / "storm.sqlite"
+    code, out, err = finish(recoup("bench", "run", plan, "--store", calm, "--workers", 2))
+    assert code == 0, err
+    assert "66 done" in out
+    assert len(log.read_text()) == 66
+
+    rng = random.Random(0)
+    targets = ["driver"] * 3 + ["worker"] * 7 + ["run"]
+    rng.shuffle(targets)
+    n_kills, driver, seen = len(targets), None, 0
+    while targets:
+        if driver is None or driver.poll() is not None:
+            driver = recoup("bench", "run", plan, "--store", storm, "--workers", 2)
+        goal = n_kept(storm) + rng.randint(0, 3)
+        deadline = time.monotonic() + 120
+        while n_kept(storm) <= goal and driver.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert driver.poll() is None, driver.communicate()
+        time.sleep(0.1 * rng.random())
+        assert n_kept(storm) >= seen, "a finished run was lost"
+        seen = n_kept(storm)
+        if kill_one(targets[-1], driver, rng):
+            targets.pop()
+    if driver.poll() is None:
+        driver.kill()
+        driver.communicate()
+    last = recoup("bench", "run", plan, "--store", storm, "--workers", 2, "--retry-failed")
+    code, out, err = finish(last)
+    assert code == 0, err + out
+    assert results(storm) == results(calm)
+    assert {row["status"] for row in results(storm)} == {"done"}
+    assert len(results(storm)) == 66
+    # Only what was under way is done again, on two workers at most, and the killed driver's last.
+    assert 132 <= len(log.read_text()) <= 132 + 2 * (n_kills + 1)
+
+
+def test_what_kills_a_run_is_written_down_and_the_rest_is_done(recoup, write_plan, tmp_path):
+    log = tmp_path / "attempts"
+    plan = write_plan(f"""
+        datasets: [iris]
+        label_frequencies: [0.5]
+        seeds: [1]
+        limits: {{time: 8s, memory: 450MB}}
+        learners:
+          - crashes
+          - hungry
+          - hangs
+          - fails
+          - {{key: kills-worker, params: {{log: {log}, column: 1}}}}
+          - quick
+    """)
+    run = recoup("bench", "run", plan, "--store", "runs.sqlite", "--workers", 2, "--json")
+    code, out, err = finish(run)
+    assert code == 1, err
+    assert "distributed" not in err
+    assert "Traceback" not in err
+    rows = Store(tmp_path / "runs.sqlite").rows()
+    reasons = {key: {row["reason"] for row in rows if row["key"] == key} for key in KEYS}
+    assert reasons["crashes"] == {"Crashed: Segmentation fault (SIGSEGV)."}
+    assert reasons["hungry"] == {"Ended at 0.45 GB, the limit of memory."}
+    assert reasons["hangs"] == {"Ended after 8 s, the limit of time."}
+    assert reasons["fails"] == {"RuntimeError: no luck"}
+    assert reasons["kills-worker"] == {"Its worker died 3 times while at it."}
+    assert [row["status"] for row in rows if row["key"] == "quick"] == ["done"]
+    # Tried once, and then twice more.
+    assert len(log.read_text()) == 3
+    found = json.loads(out)
+    assert (found["done"], found["failed"]) == (1, 5)
+    assert len(found["problems"]) == 5
+
+    # Failed runs are kept, and count as failed until they are asked for again.
+    code, out, _ = finish(recoup("bench", "run", plan, "--store", "runs.sqlite", "--json"))
+    assert code == 1
+    assert (json.loads(out)["cached"], json.loads(out)["failed"]) == (1, 5)
+
+
+def test_a_second_driver_is_refused_and_an_interrupt_loses_nothing(recoup, write_plan, tmp_path):
+    plan = write_plan("""
+        datasets: [iris]
+        label_frequencies: [0.5]
+        seeds: [1, 2, 3, 4, 5, 6]
+        learners: [{key: quick, params: {wait: 0.3}}, {key: quick, params: {wait: 120}}]
+    """)
+    store = tmp_path / "plan.sqlite"
+    first = recoup("bench", "run", plan, "--workers", 1)
+    deadline = time.monotonic() + 60
+    while n_kept(store) < 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    code, _, err = finish(recoup("bench", "run", plan, "--workers", 1))
+    assert code == 2
+    assert err.startswith(f"recoup: Another process writes to plan.sqlite (process {first.pid}).")
+    assert err.count("\n") == 1
+    below = descendants(first.pid)
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does
+    code, _, err = finish(first)
+    assert code == 130
+    assert "What was finished is kept in plan.sqlite" in " ".join(err.split())
+    assert len(err.splitlines()) <= 2
+    assert Store(store).counts()["done"] >= 1
+    deadline = time.monotonic() + 20
+    while [pid for pid in below if "recoup" in command(pid)] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [command(pid) for pid in below if "recoup" in command(pid)] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that takes no files")
+def test_a_folder_that_takes_no_files_is_said_in_one_line(recoup, write_plan):
+    plan = write_plan("{datasets: [iris], learners: [naive]}")
+    code, _, err = finish(recoup("bench", "run", plan, "--store", "/proc/runs.sqlite"))
+    assert code == 2
+    assert err.startswith("recoup: Cannot write /proc/runs.sqlite: ")
+    assert err.count("\n") == 1

@@ -1,0 +1,256 @@
+"""The store keeps every run whole, tells what is wrong in one line, and merges."""
+
+import csv
+import sqlite3
+from dataclasses import replace
+
+import pyarrow.parquet
+import pytest
+
+from recoup.bench import Job, Store, merge
+from recoup.bench.store import COLUMNS, COUNTS, NUMBERS, export
+from recoup.exceptions import InvalidInputError
+
+JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
+CONTRACT = [
+    "run",
+    "dataset",
+    "scheme",
+    "mechanism",
+    "label_frequency",
+    "noise",
+    "learner",
+    "key",
+    "params",
+    "family",
+    "seed",
+    "protocol",
+    "status",
+    "reason",
+    "accuracy",
+    "precision",
+    "recall",
+    "f1",
+    "macro_f1",
+    "auc",
+    "aul",
+    "ap",
+    "mcc",
+    "balanced_accuracy",
+    "recovered_accuracy",
+    "recovered_precision",
+    "recovered_recall",
+    "recovered_f1",
+    "recovered_auc",
+    "recovered_ap",
+    "recovered_mcc",
+    "recovered_balanced_accuracy",
+    "alpha_true",
+    "alpha_used",
+    "alpha_estimate",
+    "seconds",
+    "seconds_per_epoch",
+    "epochs",
+    "best_epoch",
+    "peak_memory",
+    "peak_gpu_memory",
+    "n_labeled",
+    "n_unlabeled",
+    "n_test",
+    "device",
+    "finished",
+]
+
+
+def done(**row):
+    more = {"curves": [{"epoch": 1.0, "loss": 0.5}], "seeds": {"fit": 3}}
+    row = {"family": "risk", "accuracy": 0.9, "n_test": 30, "device": "cpu"} | row
+    return {"status": "done", "reason": None, "row": row, "details": more, "elapsed": 1.5}
+
+
+def filled(path, results):
+    store = Store(path)
+    with store.writing():
+        for job, found in results:
+            store.write(job, found)
+    return store
+
+
+@pytest.fixture
+def store(tmp_path):
+    seeds = [(replace(JOB, seed=seed), done(accuracy=seed / 10)) for seed in (3, 1, 2)]
+    failed = {"status": "failed", "reason": "it broke", "row": {"family": "risk"}}
+    return filled(tmp_path / "runs.sqlite", [*seeds, (replace(JOB, key="pusb"), failed)])
+
+
+def test_rows_have_every_key_and_are_sorted(store):
+    rows = store.rows()
+    assert list(COLUMNS) == CONTRACT
+    assert all(list(row) == CONTRACT for row in rows)
+    assert [(row["key"], row["seed"]) for row in rows] == [
+        *(("nnpu", seed) for seed in (1, 2, 3)),
+        ("pusb", 2),
+    ]
+    first, last = rows[0], rows[-1]
+    assert first["learner"] == "nnpu (epochs=5)"
+    assert first["params"] == {"epochs": 5}
+    assert (first["accuracy"], first["precision"], first["n_test"]) == (0.1, None, 30)
+    assert (last["status"], last["reason"], last["family"]) == ("failed", "it broke", "risk")
+    assert first["finished"].endswith("+00:00")
+    assert repr(store) == "Store(runs.sqlite: 3 done, 1 failed)"
+
+
+def test_details_are_kept(store):
+    job = replace(JOB, seed=1)
+    found = store.details(job.run)
+    assert found["definition"] == job.definition
+    assert found["curves"] == [{"epoch": 1.0, "loss": 0.5}]
+    assert found["versions"] == {}
+    with pytest.raises(InvalidInputError, match=r"needs a run of runs\.sqlite"):
+        store.details("nothing")
+
+
+def test_a_run_written_again_replaces_the_one_before(store):
+    with store.writing():
+        store.write(replace(JOB, key="pusb"), done())
+    assert store.counts() == {"done": 4, "failed": 0, "skipped": 0}
+    assert store.seconds()[0][1] == 1.5
+
+
+def test_the_resting_store_is_one_plain_file(store):
+    names = {path.name for path in store.path.parent.iterdir()}
+    assert names == {"runs.sqlite", "runs.sqlite.lock"}
+
+
+def test_a_second_writer_is_refused_until_the_first_is_gone(store):
+    second = Store(store.path).writing()
+    refused = pytest.raises(InvalidInputError, match="Another process writes to")
+    with store.writing(), refused, second:
+        pass
+    with Store(store.path).writing():
+        pass
+
+
+def test_reading_goes_on_while_another_writes(store):
+    with store.writing():
+        store.write(replace(JOB, seed=9), done())
+        assert Store(store.path).counts()["done"] == 4
+
+
+def test_writing_needs_the_lock(store):
+    with pytest.raises(InvalidInputError, match="within"):
+        store.write(JOB, done())
+
+
+def test_a_full_disk_leaves_the_store_whole(store):
+    large = done()
+    large["details"] = {"curves": [{"epoch": i, "loss": hash(str(i))} for i in range(30_000)]}
+    with store.writing():
+        # SQLite gives the same error for a file that may not grow as for a disk that is full.
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(InvalidInputError, match="the disk is full"):
+            store.write_all([(replace(JOB, seed=seed), large) for seed in (11, 12)])
+    assert store.counts()["done"] == 3
+    with sqlite3.connect(store.path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_read_only_store_says_so(store, monkeypatch):
+    def read_only(mode):
+        return sqlite3.connect(f"{store.path.resolve().as_uri()}?mode=ro", uri=True)
+
+    monkeypatch.setattr(store, "_connect", read_only)
+    refused = pytest.raises(InvalidInputError, match=r"Cannot write .*runs.sqlite: it is read-only")
+    with refused, store.writing():
+        pass
+    assert Store(store.path).counts()["done"] == 3
+
+
+def test_files_of_others_are_refused(tmp_path):
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    for use in (Store(other).rows, Store(other).writing().__enter__):
+        with pytest.raises(InvalidInputError, match="no store of recoup"):
+            use()
+    text = tmp_path / "text.sqlite"
+    text.write_text("not a database at all" * 100)
+    with pytest.raises(InvalidInputError, match="no store of recoup"):
+        Store(text).rows()
+    with (
+        pytest.raises(InvalidInputError, match="there is no folder"),
+        Store(tmp_path / "none" / "runs.sqlite").writing(),
+    ):
+        pass
+
+
+def test_a_store_of_a_later_recoup_is_refused(store):
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(InvalidInputError, match="Update recoup"):
+        Store(store.path).rows()
+
+
+def test_a_store_that_is_not_there_is_empty(tmp_path):
+    store = Store(tmp_path / "none.sqlite")
+    assert store.rows() == []
+    assert not store.path.exists()
+    assert repr(store) == "Store(none.sqlite: empty)"
+    store.path.touch()  # killed at the very start
+    assert store.rows() == []
+    with store.writing():
+        store.write(JOB, done())
+    assert store.counts()["done"] == 1
+
+
+def test_merging_keeps_what_agrees_once(store, tmp_path):
+    other = filled(
+        tmp_path / "other.sqlite",
+        [(replace(JOB, seed=1), done(accuracy=0.1)), (replace(JOB, key="pusb"), done())],
+    )
+    both = merge([store.path, other.path], tmp_path / "both.sqlite")
+    assert both.counts() == {"done": 4, "failed": 0, "skipped": 0}
+    assert both.details(replace(JOB, seed=1).run)["seeds"] == {"fit": 3}
+    again = merge([other.path, store.path], tmp_path / "again.sqlite")
+    assert [{**row, "finished": 0} for row in again.rows()] == [
+        {**row, "finished": 0} for row in both.rows()
+    ]
+    assert len(again.seconds()) == 4
+
+
+def test_merging_names_what_contradicts(store, tmp_path):
+    other = filled(tmp_path / "other.sqlite", [(replace(JOB, seed=1), done(accuracy=0.7))])
+    out = tmp_path / "both.sqlite"
+    with pytest.raises(InvalidInputError) as caught:
+        merge([store.path, other.path], out)
+    message = str(caught.value)
+    assert replace(JOB, seed=1).run in message
+    assert "nnpu (epochs=5) on iris" in message
+    assert "accuracy is 0.1 in" in message
+    assert "and 0.7 in" in message
+    assert not out.exists()
+    for sources, target in ([store.path, "none.sqlite"], out), ([other.path], store.path):
+        with pytest.raises(InvalidInputError, match=r"There is no|which exists"):
+            merge(sources, target)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_export_holds_every_row(store, tmp_path, suffix):
+    path = export(store.rows(), tmp_path / f"runs.{suffix}")
+    if suffix == "parquet":
+        table = pyarrow.parquet.read_table(path)
+        kinds = {field.name: str(field.type) for field in table.schema}
+        assert {kinds[name] for name in NUMBERS} == {"double"}
+        assert {kinds[name] for name in COUNTS} == {"int64"}
+        found = table.to_pylist()
+    else:
+        with path.open() as stream:
+            found = list(csv.DictReader(stream))
+    assert list(found[0]) == CONTRACT
+    assert [float(row["accuracy"]) for row in found[:3]] == [0.1, 0.2, 0.3]
+    assert found[0]["params"] == '{"epochs":5}'
+    with pytest.raises(InvalidInputError, match=r"ends in .parquet or .csv"):
+        export(store.rows(), tmp_path / "runs.txt")
