@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._checks import FloatArray, Scheme, as_numbers, brief, check_same_length, label_masks
+from recoup._multiplicity import holm
 from recoup._prior import Prior, estimation_method, prior_notes
 from recoup._results import (
     MOST_ROWS,
@@ -494,14 +495,10 @@ def _interval_of_gap(
 
 def _holm(items: list[Difference]) -> list[Difference]:
     """Add Holm's step-down adjusted p-values."""
-    order = np.argsort([item.p_value for item in items])  # undefined ones come last
-    adjusted, running = dict[int, float](), 0.0
-    for rank, index in enumerate(order):
-        running = max(running, min(1.0, items[index].p_value * (len(items) - rank)))
-        adjusted[int(index)] = running
+    adjusted = holm([item.p_value for item in items])
     return [
-        Difference(**(vars(item) | {"p_adjusted": adjusted[index]}))
-        for index, item in enumerate(items)
+        Difference(**(vars(item) | {"p_adjusted": float(p)}))
+        for item, p in zip(items, adjusted, strict=True)
     ]
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from recoup._multiplicity import holm
 from recoup.bench.compare import compare
 from recoup.bench.grid import Cell
-from recoup.bench.significance import critical_difference, friedman, holm, ranks_of
+from recoup.bench.significance import critical_difference, friedman, ranks_of
 from recoup.exceptions import InvalidInputError
 
 LEVELS = {"nnpu": 0.80, "upu": 0.74, "dist-pu": 0.84, "vpu": 0.80, "pn": 0.95}

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from recoup._multiplicity import holm
 from recoup.bench.significance import (
     bootstrap_ranks,
     cliques,
     critical_difference,
     friedman,
-    holm,
     nemenyi_p_values,
     paired_t,
     rank_intervals,

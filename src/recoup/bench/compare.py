@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from recoup._checks import FloatArray, brief, did_you_mean
+from recoup._multiplicity import holm
 from recoup._seeds import named_rng
 from recoup.bench import significance
 from recoup.bench.grid import Cell, Grid, average, grid_of, lower_is_better, over_seeds
@@ -184,7 +185,7 @@ def _cell_results(
     difference = average(apart, axes=(2,))
     t, p_value = significance.paired_t(apart)
     p_value = np.where(tested, p_value, np.nan)
-    adjusted = np.array([significance.holm(line) for line in p_value])
+    adjusted = np.array([holm(line) for line in p_value])
     results = []
     for c, cell in enumerate(grid.cells):
         for k, learner in enumerate(grid.learners):
@@ -348,7 +349,7 @@ def _against(
                 p_adjusted=np.nan,
             )
         )
-    adjusted = significance.holm([item.p_value for item in found])
+    adjusted = holm([item.p_value for item in found])
     whole = [
         Against(**(vars(item) | {"p_adjusted": float(p)}))
         for item, p in zip(found, adjusted, strict=True)
@@ -370,7 +371,7 @@ def _pairs(
     p_values = [
         significance.signed_ranks(over_blocks[:, i] - over_blocks[:, j]).p_value for i, j in pairs
     ]
-    adjusted = significance.holm(p_values)
+    adjusted = holm(p_values)
     nemenyi = significance.nemenyi_p_values(mean_ranks, len(over_blocks))
     found = []
     for place, (i, j) in enumerate(pairs):
