@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
+# With fewer, and its low rate, the network of a small table would hardly have moved.
+LEAST_STEPS = 10
 HALVED_EVERY = 20
 # At which held-out rows are mixed: close to a positive, half way, close to the other row.
 HELD_OUT_SHARES = (0.1, 0.5, 0.9)
@@ -62,9 +64,9 @@ class VPU(TorchPULearner):
         Both parameters of the beta distribution of the shares of mixing.
 
     The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=1e-4``,
-    which is halved every 20 epochs; Adam's first beta is 0.5. By default the weights are kept whose
-    whole loss, with mixed points, is least on held-out rows; the authors leave the mixed points out
-    there.
+    which is halved every 20 epochs. An epoch has at least ten steps. Adam's first beta is 0.5. By
+    default the weights are kept whose whole loss, with mixed points, is least on held-out rows; the
+    authors leave the mixed points out there.
 
     References
     ----------
@@ -98,6 +100,7 @@ class VPU(TorchPULearner):
                 weight_decay=self.weight_decay,
                 draws={"share": self._shares, "partner": _partners},
                 betas=(0.5, 0.99),
+                steps=max(LEAST_STEPS, len(self._rows.population) // self.batch_size),
             )
             for start in range(0, self.epochs, HALVED_EVERY)
         ]
