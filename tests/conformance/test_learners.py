@@ -51,7 +51,8 @@ FAST = {
         "temperature": 30.0,
     },
     "pusb": NETWORK,
-    "robust-pu": NETWORK | {"epochs": 2, "passes": 2, "warm_up_epochs": 15},
+    "robust-pu": NETWORK
+    | {"epochs": 2, "passes": 2, "warm_up_epochs": 15, "warm_up_learning_rate": 1e-2},
     "sar-em": {"propensity_features": [1]},
     "self-pu": NETWORK | {"epochs": 20},
     "upu": NETWORK,

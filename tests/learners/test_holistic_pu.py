@@ -177,6 +177,44 @@ def test_warm_start_is_for_the_second_network():
     assert (starts[0][1] - last).abs().max() > 0.05
 
 
+def test_watching_ends_before_labels_are_known_by_heart():
+    rng = np.random.default_rng(0)
+    y = rng.random(1500) < 0.5
+    X = rng.normal(size=(1500, 100))
+    X[:, :10] += np.where(y, 0.6, -0.6)[:, None]
+    s = np.zeros(1500, int)
+    s[np.flatnonzero(y)[:100]] = 1
+    right = {}
+
+    class Watched(HolisticPU):
+        def _guess_labels(self):
+            super()._guess_labels()
+            places = self._watched[0]
+            found = self._memory["pseudo-labels"][places].numpy()
+            right[self.validation_fraction] = np.mean(found == y[places.numpy()])
+
+    quick = {"learning_rate": 0.03, "epochs": 1, "scheme": "case-control", "random_state": 0}
+    assert Watched(**quick).fit(X, s).watched_epochs_ < 10
+    assert right[0.2] > 0.8
+    # What the authors do, and what nothing held out leaves.
+    assert Watched(**quick, validation_fraction=0).fit(X, s).watched_epochs_ == 15
+    assert right[0] < 0.6
+
+
+def test_epochs_are_watched_as_long_as_held_out_rows_are_told_apart():
+    learner = HolisticPU(criterion="squares")
+    # Rows to train on, held out with a label, and held out without. One of the labeled rows falls
+    # a little in the third epoch, and all of them in the fourth.
+    stays, falls = [0.5, 0.5, 0.5, 0.1], [0.5, 0.3, 0.2, 0.1]
+    learner._watched = ([0, 1, 2], [3, 4], [5, 6])
+    rows = [stays, [0.5, 0.45, 0.4, 0.1], falls, stays, [0.5, 0.5, 0.3, 0.1], stays, falls]
+    learner._history = list(np.transpose(rows))
+    trends, cut = learner._split()
+    assert learner.watched_epochs_ == 2
+    assert trends == pytest.approx([0, -np.log(1.05125), -np.log(1.22)])
+    assert cut == trends[2]
+
+
 def test_an_epoch_is_at_most_one_pass():
     X, s, *_ = toy_rows(0, "single-sample")
     calls = []

@@ -9,6 +9,7 @@ import torch
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
+from recoup.learners._steps import Batch
 from recoup.learners.lagam import (
     LaGAM,
     balanced_loss,
@@ -161,7 +162,7 @@ class Watched(LaGAM):
 
 def test_labels_move_to_the_hidden_positives():
     X, s, alpha, *_ = toy_rows(0, "single-sample")
-    learner = Watched(**TOY, alpha=alpha, random_state=0).fit(X, s)
+    learner = Watched(**TOY, contrast_weight=1.0, alpha=alpha, random_state=0).fit(X, s)
     labels, places = learner.seen_["labels"], learner.rows_.unlabeled
     n_hidden = round(alpha * (s == 0).sum())
     hidden = (places >= 300) & (places < 300 + n_hidden)
@@ -173,6 +174,57 @@ def test_labels_move_to_the_hidden_positives():
     assert learner.implied_alpha_ == pytest.approx(labels[places].mean().item())
     assert learner.seen_["cluster"].unique().tolist() == list(range(5))
     assert bool(learner.seen_["neighbors"])
+
+
+def test_vectors_are_contrasted_only_if_asked():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    quick = TOY | {"epochs": 1, "warm_up_epochs": 1}
+    learner = Watched(**quick, alpha=alpha, random_state=0).fit(X, s)
+    assert learner.seen_.keys() == {"labels", "momentum"}
+    plain, weighed = (
+        Watched(**quick, contrast_weight=weight, alpha=alpha, random_state=0).fit(X, s)
+        for weight in (0.0, 2.0)
+    )
+    assert np.array_equal(plain.decision_function(X), learner.decision_function(X))
+    assert weighed.seen_.keys() == {"labels", "momentum", "cluster", "neighbors"}
+    assert weighed.history_[0]["loss"] > plain.history_[0]["loss"] + 2
+
+
+def test_what_features_have_in_common_does_not_move_labels():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    places, found = torch.arange(700), []
+    draws = {"positives": torch.arange(60), "others": torch.arange(600)}
+    for common in (0.0, 50.0):
+
+        class Shifted(LaGAM):
+            def _seen(self, X, common=common):
+                # The last layer's bias takes off again what the features get.
+                features, scores = super()._seen(X)
+                return features + common, scores
+
+            def _conclude(self, rows):
+                self.moved_ = self._moved(
+                    Batch(rows.X[:700], places[:300], places[300:], draws, self.network_),
+                    *(part.detach() for part in self._seen(rows.X[:700])),
+                    rows.has_label[:700].float(),
+                )
+
+        quick = TOY | {"epochs": 1, "warm_up_epochs": 1}
+        learner = Shifted(**quick, alpha=alpha, scheme="case-control", random_state=0).fit(X, s)
+        found.append(learner.moved_.numpy())
+    # Rounding may turn a row over; without the mean taken off, most would be.
+    assert np.mean(found[0] != found[1]) < 0.01
+    assert 0 < np.mean(found[0][300:] > 0) < 1
+
+
+def test_a_share_of_the_rows_that_it_has_not_seen_is_positive():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    params = TOY | {"epochs": 2, "validation_fraction": 0.2}
+    learner = Watched(**params, alpha=alpha, scheme="case-control", random_state=0).fit(X, s)
+    held = X[learner.rows_.held_population.numpy()]
+    unseen = np.concatenate([learner.support_rows_[1].numpy(), held])
+    assert learner.offset_ != 0
+    assert learner.predict(unseen).mean() == pytest.approx(alpha, abs=0.001)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -211,6 +263,7 @@ def test_support_that_is_given():
     learner = Watched(**TOY, alpha=alpha, scheme="case-control", random_state=0)
     learner.fit(X, s, support=support)
     assert learner.support_ == "given"
+    assert learner.offset_ == 0
     n_positive = y_test[:500].sum()
     assert [len(part) for part in learner.support_rows_] == [n_positive, 500 - n_positive]
     assert len(learner.rows_.labeled) == 300
@@ -261,6 +314,7 @@ def test_same_seed_same_bits():
             {"support_fraction": 0.7},
             "needs support_fraction to be a number above 0",
         ),
+        ({"contrast_weight": -1}, "needs contrast_weight to be a number of at least 0. Got -1"),
         ({"momentum": 0.9}, "needs momentum to be two shares, from 0 to 1"),
         ({"momentum": (0.9, 1.5)}, "needs momentum to be two shares, from 0 to 1"),
     ],

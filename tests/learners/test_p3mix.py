@@ -91,7 +91,7 @@ def mixed_targets(monkeypatch, mode):
     monkeypatch.setattr(p3mix, "_partners", themselves)
     X = np.zeros((6, 2))
     X[:, 0] = [*torch.tensor([0.7, 0.6]).logit(), *torch.tensor(UNLABELED).logit()]
-    fixed = {"epochs": 1, "warm_up": 0, "threshold": 0.85, "standardize": False}
+    fixed = {"epochs": 1, "warm_up_steps": 0, "threshold": 0.85, "standardize": False}
     Watched(network=FirstFeature, mode=mode, random_state=0, **fixed).fit(X, [1, 1, 0, 0, 0, 0])
     order = [seen["chances"].sub(chance).abs().argmin().item() for chance in UNLABELED]
     return seen["targets"][order].tolist(), seen["taught"][order].tolist()
@@ -129,9 +129,9 @@ def test_teacher_is_the_mean_of_the_students():
             assert torch.allclose(self.teacher_[0].weight, means, atol=1e-6)
             assert (len(students) == 1) == torch.equal(self.teacher_[0].weight, students[0])
 
-    settings = TOY | {"epochs": 3, "steps_per_epoch": 5, "warm_up": 0.4}
+    settings = TOY | {"epochs": 3, "steps_per_epoch": 5, "warm_up_steps": 7}
     Noting(**settings, scheme="case-control", random_state=0).fit(X, s)
-    assert len(students) == 3
+    assert len(students) == 4
 
 
 def test_few_labels_are_repeated_and_all_are_candidates():
@@ -146,16 +146,82 @@ def test_few_labels_are_repeated_and_all_are_candidates():
             assert len(self._memory["candidates"]) == 7
             return super()._loss(batch, heuristic)
 
-    settings = TOY | {"epochs": 2, "steps_per_epoch": 1, "warm_up": 0.5, "batch_size": 64}
+    settings = TOY | {"epochs": 1, "steps_per_epoch": 1, "warm_up_steps": 1, "batch_size": 64}
     Noting(**settings, random_state=0).fit(X, s)
     assert seen == [(64, 64, False), (64, 64, True)]
 
 
 def test_learning_rate_is_halved_in_the_first_half():
-    learner = P3Mix()
-    assert [learner._halved(epoch / 200) for epoch in (0, 19, 20, 40, 99, 100, 199)] == [
-        *(1, 1, 0.5, 0.25, 0.0625, 0.03125, 0.03125)
-    ]
+    found = [p3mix._halved(epoch / 200) for epoch in (0, 9, 10, 30, 89, 90, 199)]
+    assert found == [1, 1, 0.5, 0.25, 0.0625, 0.03125, 0.03125]
+
+
+def test_learning_rate_falls_with_the_length_of_the_warm_up():
+    assert [p3mix._slowed(steps, 1000) for steps in (0, 20, 200, 900)] == [1, 0.1, 1, 1]
+    # Few steps are left: they shall count as much as the warm-up.
+    assert p3mix._slowed(20, 40) == 0.5
+    assert p3mix._slowed(60, 40) == 1
+
+
+def noisy_rows():
+    """Return rows of two classes that barely differ, of which a network learns labels by heart."""
+    rng = np.random.default_rng(0)
+    y = rng.random(700) < 0.5
+    X = rng.normal(size=(700, 200)) + 0.1 * y[:, None]
+    s = np.zeros(700, int)
+    s[np.flatnonzero(y)[:60]] = 1
+    return X, s
+
+
+@pytest.mark.parametrize(
+    ("mode", "alpha", "fall"), [("e", None, 0.5), ("c", None, 0.5), ("e", 0.45, 0.05)]
+)
+def test_warm_up_ends_before_labels_are_known_by_heart(mode, alpha, fall):
+    X, s = noisy_rows()
+    seen = {}
+
+    class Watched(P3Mix):
+        def _noted(self, told):
+            seen.setdefault("looks", []).append((told, self.network_[1].weight.clone()))
+            return super()._noted(told)
+
+        def _find_candidates(self, epoch):
+            if epoch == 0:
+                seen["began"] = self.network_[1].weight.clone()
+                seen["looks before"] = self._warm_up_looks(0)
+            super()._find_candidates(epoch)
+
+    learner = Watched(mode=mode, alpha=alpha, epochs=2, random_state=0).fit(X, s)
+    told = [value for value, _ in seen["looks"]]
+    best = int(np.argmax(told))
+    assert len(told) == best + 1 + p3mix.LOOKS_WITHOUT_GAIN
+    assert told[-1] < told[best] - fall
+    assert torch.equal(seen["began"], seen["looks"][best][1])
+    assert seen["looks before"] == best + 1
+    assert ["selection" in epoch for epoch in learner.history_] == [False] * len(told) + [True] * 2
+
+
+def test_oracle_ends_the_warm_up_where_no_row_is_held_out():
+    X, s = noisy_rows()
+    looks = []
+
+    class Watched(P3Mix):
+        def _noted(self, told):
+            looks.append(told)
+            return super()._noted(told)
+
+    Watched(epochs=1, random_state=0).fit(X, s, oracle=(X[:50], s[:50]))
+    assert len(looks) == int(np.argmax(looks)) + 1 + p3mix.LOOKS_WITHOUT_GAIN
+
+
+@pytest.mark.parametrize("alpha", [None, 0.2])
+def test_threshold_is_where_alpha_says(alpha):
+    X, s, *_ = toy_rows(0, "case-control")
+    quick = TOY | {"epochs": 2, "warm_up_steps": 20}
+    learner = P3Mix(**quick, alpha=alpha, scheme="case-control", random_state=0).fit(X, s)
+    flagged = learner.predict(X[s == 0]).mean()
+    assert (learner.offset_ == 0) == (alpha is None)
+    assert (flagged == pytest.approx(0.2, abs=1e-3)) == (alpha is not None)
 
 
 def test_images_are_mixed_within_the_network():
@@ -171,7 +237,8 @@ def test_images_are_mixed_within_the_network():
 
 def test_survives_pickle_and_save(tmp_path):
     X, s, *_ = toy_rows(0, "case-control")
-    learner = P3Mix(epochs=2, steps_per_epoch=2, random_state=0).fit(X, s)
+    quick = {"epochs": 2, "steps_per_epoch": 2, "warm_up_steps": 20}
+    learner = P3Mix(**quick, random_state=0).fit(X, s)
     expected = learner.decision_function(X)
     assert np.array_equal(pickle.loads(pickle.dumps(learner)).decision_function(X), expected)
     loaded = learners.load(learners.save(learner, tmp_path))
@@ -188,7 +255,7 @@ def test_same_seed_same_bits(mode):
     [
         ({"mode": "d"}, "needs mode to be one of 'e', 'c'. Got 'd'"),
         ({"threshold": 0.4}, "needs threshold to be a number of at least 0.5 and below 1. Got 0.4"),
-        ({"warm_up": 1}, "needs warm_up to be a number of at least 0 and below 1. Got 1"),
+        ({"warm_up_steps": -1}, "needs warm_up_steps to be a whole number of at least 0. Got -1"),
         ({"n_candidates": 0}, "needs n_candidates to be a whole number of at least 1. Got 0"),
         ({"mixing_shape": 0}, "needs mixing_shape to be a number above 0. Got 0"),
         ({"teacher_weight": -1}, "needs teacher_weight to be a number of at least 0. Got -1"),

@@ -448,6 +448,17 @@ class TorchPULearner(PULearner):
 
         return judged
 
+    def _rank_labels(self, network: nn.Module | None = None) -> float:
+        """Say how high held-out labeled rows rank among the unlabeled ones, as an AUC."""
+        import torch
+
+        rows = self._rows
+        held: Any = torch.cat([rows.held_labeled, rows.held_population])
+        places = held.unique()
+        scores = self._scores(rows.X, places, network)
+        labeled = rows.has_label[places]
+        return _auc(scores[labeled], scores[~labeled])
+
     def _oracle_judge(
         self, oracle: tuple[Any, ArrayLike], rows: TrainingRows, caller: str
     ) -> Callable[[], float]:

@@ -131,7 +131,8 @@ class HolisticPU(TorchPULearner):
         Share of positives among the unlabeled rows, to choose the weights by. With None it is the
         share of pseudo-positives.
     trend_epochs : int, default=15
-        Epochs of the first network, at least 2.
+        Epochs of the first network, at least 2. The trends are those of the first ones of them, as
+        many as tell held-out labeled rows best; where nothing is held out, of all. See the notes.
     steps_per_epoch : int, default=512
         Steps that count as an epoch; one pass over the unlabeled rows where that is shorter.
         Where predictions have settled after one epoch, there is no trend left to see.
@@ -171,6 +172,17 @@ class HolisticPU(TorchPULearner):
         The trend above which rows were taken for positive.
     pseudo_share_ : float
         The share of such rows among the unlabeled ones.
+    watched_epochs_ : int
+        The number of epochs that the trends are from.
+
+    Notes
+    -----
+    The authors watch a fixed number of epochs. Once the network knows its labels by heart, though,
+    the predictions of all other rows fall, hidden positives among them. On sentence vectors of
+    20 Newsgroups, after fifteen epochs, the break left 1 % of the unlabeled rows on the side of the
+    positives, of a true 56 %; after six it left 54 %, and 85 % of all rows were on their side. So
+    each number of epochs has its break, and the one is taken above which the share of held-out
+    labeled rows exceeds that of held-out unlabeled rows most.
 
     References
     ----------
@@ -233,6 +245,9 @@ class HolisticPU(TorchPULearner):
         self.network_.load_state_dict(self._new_network("HolisticPU.fit").state_dict())
         self._teacher = teacher_of(self.network_)
         self._history: list[FloatArray] = []
+        unlabeled = rows.held_population[~rows.has_label[rows.held_population]]
+        # Rows to train on first, then the two kinds that are held out.
+        self._watched = (rows.unlabeled, rows.held_labeled, unlabeled)
         self._memory["pseudo-labels"] = rows.has_label.float()
         self._memory["trust"] = torch.zeros((), device=rows.X.device)
 
@@ -271,8 +286,7 @@ class HolisticPU(TorchPULearner):
         from torch.nn.functional import softplus
 
         n = len(batch.labeled)
-        labeled = (self._views.weak(batch.labeled), self._views.strong(batch.labeled))
-        views = torch.cat([*labeled, self._views.weak(batch.population)])
+        views = torch.cat([self._views.strong(batch.labeled), self._views.weak(batch.rows)])
         scores = scores_of(batch.network, views)
         return (
             smoothed_positive_loss(scores[: 2 * n], self.smoothing)
@@ -280,26 +294,33 @@ class HolisticPU(TorchPULearner):
         )
 
     def _note(self, epoch: int) -> None:
-        """Remember what is thought of the unlabeled rows, and judge them after the last epoch."""
+        """Remember what is thought of rows, and judge them after the last epoch."""
         import torch
 
-        places = self._rows.unlabeled
         self._teacher.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(places, SCORED_AT_ONCE)
+            chunks: Any = torch.split(torch.cat(self._watched), SCORED_AT_ONCE)
             views = (self._views.weak(self._rows.X[chunk]) for chunk in chunks)
             scores = torch.cat([scores_of(self._teacher, view) for view in views])
         self._history.append(scores.double().sigmoid().cpu().numpy())
         if epoch == self.trend_epochs - 1:
-            self._guess_labels(places)
+            self._guess_labels()
             del self._teacher
 
-    def _guess_labels(self, places: Tensor) -> None:
+    def _guess_labels(self) -> None:
         import torch
 
-        trends = self._trends()
-        self.cut_ = self._cut(trends)
-        positive = trends > self.cut_
+        trends, cut = self._split()
+        if cut is None:
+            warnings.warn(
+                "HolisticPU.fit finds no break between the trends of unlabeled rows, and cuts at "
+                "their median. Take another learning_rate or steps_per_epoch.",
+                RecoupWarning,
+                stacklevel=2,
+            )
+            cut = float(np.median(trends))
+        self.cut_ = cut
+        positive = trends > cut
         self.pseudo_share_ = float(positive.mean())
         if not CREDIBLE[0] <= self.pseudo_share_ <= CREDIBLE[1]:
             warnings.warn(
@@ -313,28 +334,39 @@ class HolisticPU(TorchPULearner):
             self.alpha_ = self.pseudo_share_
             self.prior_ = PriorEstimate(alpha=self.alpha_, method=self.tags.key)
             self.pi_ = self._population_share(self._rows.has_label.long().cpu().numpy())
+        places = self._watched[0]
         labels = torch.as_tensor(positive, dtype=torch.float32, device=places.device)
         self._memory["pseudo-labels"].index_copy_(0, places, labels)
 
-    def _trends(self) -> FloatArray:
+    def _split(self) -> tuple[FloatArray, float | None]:
+        """Return the trends of the rows to train on, and where to cut, from the best epochs."""
         history = np.array(self._history)
+        borders = np.cumsum([len(part) for part in self._watched[:2]])
+        lengths = range(2, len(history) + 1)
+        if not len(self._watched[1]):
+            lengths = lengths[-1:]
+        best = -math.inf
+        for length in lengths:
+            trends, labeled, others = np.split(self._trends(history[:length]), borders)
+            cut = self._break(trends)
+            merit = -1.0
+            if cut is not None and len(labeled):
+                # This grows with the balanced accuracy, however many of the others are positive.
+                merit = float(np.mean(labeled > cut) - np.mean(others > cut))
+            if merit > best:
+                best, found, self.watched_epochs_ = merit, (trends, cut), length
+        return found
+
+    def _trends(self, history: FloatArray) -> FloatArray:
         if self.trend == "pairs":
             return pairwise_trends(history, self.trend_scale)
         return adjacent_trends(history)
 
-    def _cut(self, trends: FloatArray) -> float:
+    def _break(self, trends: FloatArray) -> float | None:
         found = natural_break(trends, self.criterion)
         if found is not None and self.trend == "adjacent" and found > 0:
             flat = trends[trends < STEEP]
-            found = natural_break(flat, self.criterion) if len(flat) else None
-        if found is None:
-            warnings.warn(
-                "HolisticPU.fit finds no break between the trends of unlabeled rows, and cuts at "
-                "their median. Take another learning_rate or steps_per_epoch.",
-                RecoupWarning,
-                stacklevel=2,
-            )
-            found = float(np.median(trends))
+            return natural_break(flat, self.criterion) if len(flat) else None
         return found
 
     def _begin(self, epoch: int) -> None:
@@ -347,8 +379,7 @@ class HolisticPU(TorchPULearner):
         from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
         n_labeled, n_unlabeled = len(batch.labeled), len(batch.population)
-        weak = (self._views.weak(batch.labeled), self._views.weak(batch.population))
-        views = torch.cat([*weak, self._views.strong(batch.population)])
+        views = torch.cat([self._views.weak(batch.rows), self._views.strong(batch.population)])
         scores = scores_of(batch.network, views)
         labeled, others = scores[:n_labeled], scores[n_labeled:]
         unlabeled, strong = others[:n_unlabeled], others[n_unlabeled:]

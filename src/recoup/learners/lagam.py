@@ -15,8 +15,9 @@ from recoup.learners._augment import Views, views_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._nets import last_layer, statistics_kept, with_features
 from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import FEWEST_HELD_OUT, SCORED_AT_ONCE, TorchPULearner
+from recoup.learners._steps import Batch, Stage, TrainingRows, in_turns
+from recoup.learners._torch import FEWEST_HELD_OUT, SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners.pusb import share_threshold
 from recoup.scores.split import PUStratifiedKFold
 
 if TYPE_CHECKING:
@@ -199,14 +200,19 @@ class LaGAM(TorchPULearner):
     In each step its last layer is moved by :math:`B` for trial, and the loss of the result on
     *support* rows is differentiated by the soft labels of the batch. The class that would lower it
     more, :math:`\hat y`, draws the label: :math:`y \leftarrow \rho y + (1 - \rho) \hat y`. At the
-    same time features are learned by contrast: a row shall be near to its strongly changed view,
-    and to rows of its cluster and predicted class.
+    same time features of images are learned by contrast: a row shall be near to its strongly
+    changed view, and to rows of its cluster and predicted class.
 
-    The published method needs support rows of both classes that are known for sure. Pass some as
-    ``support`` to :meth:`fit` if you have any. Without them, a share of the labeled and of the
-    population's rows is set aside, and their negative part is what remains of the population's
-    loss when that of positives is taken off, as in nnPU, divided by the share of negatives. That
-    is another method, so call its results by another name.
+    **The published method needs support rows of both classes that are known for sure.** Pass some
+    as ``support`` to :meth:`fit` if you have any. **Without them this is another method, LaGAM with
+    a PU support set; call its results by that name** (``support_`` says which one it was). A share
+    of the labeled and of the population's rows is then set aside, and their negative part is what
+    remains of the population's loss when that of positives is taken off, as in nnPU, divided by the
+    share of negatives. Two more things differ then. Features enter the step for trial less their
+    mean in the batch, because through what they have in common, soft labels would move the
+    threshold and not the boundary. And a row counts as positive if it scores among the share
+    :math:`\pi` of the population's highest, as seen on rows that were set aside or held out;
+    :math:`B` itself asks for equal errors in both classes.
 
     Parameters
     ----------
@@ -215,8 +221,13 @@ class LaGAM(TorchPULearner):
         and to choose the weights by; a word has it estimated, by that method.
     warm_up_epochs : int, default=5
         Epochs with the first labels, without clusters. These weights are never the ones kept.
-    epochs : int, default=75
+    epochs : int, default=45
         Epochs after that. The authors take 20 and 380, with a tenth of the learning rate.
+    contrast_weight : float, optional
+        Of the contrastive loss. By default 1 for images, as published, and 0 for vectors, where
+        clusters and neighbors then have no part: no change of a vector surely keeps its class, and
+        features that ignore such changes can lose it. (Four changed fields of a board of Connect-4
+        are another game.)
     clusters : int, default=50
         Into which the features are grouped at the beginning of each epoch. The authors take 5
         (CIFAR-10) or 100.
@@ -240,7 +251,7 @@ class LaGAM(TorchPULearner):
     Attributes
     ----------
     support_ : {"given", "set aside"}
-        Which of the two methods it was.
+        Which of the two methods it was: the published one, or the one with a PU support set.
     implied_alpha_ : float
         Mean soft label of the unlabeled rows at the end.
 
@@ -255,14 +266,15 @@ class LaGAM(TorchPULearner):
     tags: ClassVar[LearnerTags] = LearnerTags(
         key="lagam",
         family="disambiguation",
-        cost="n per epoch, four times, and n to cluster",
-        source="Long et al. 2024",
+        cost="n per epoch, three times; for images four times, and n to cluster",
+        source="Long et al. 2024 if support is given, else with a PU support set",
         needs_alpha=True,
         backend="torch",
     )
+    natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
-    epochs: int = 75
+    epochs: int = 45
     learning_rate: float = 0.01
     optimizer: Literal["adam", "sgd"] = "sgd"
     warm_up_epochs: int = 5
@@ -272,6 +284,7 @@ class LaGAM(TorchPULearner):
     momentum: tuple[float, float] = (0.95, 0.8)
     meta_learning_rate: float = 0.001
     support_fraction: float = 0.2
+    contrast_weight: float | None = None
     flip: bool | None = None
 
     def fit(
@@ -311,6 +324,7 @@ class LaGAM(TorchPULearner):
         check_counts(self, caller, "warm_up_epochs", "clusters", "neighbors")
         check_numbers(self, caller, "temperature", "meta_learning_rate", above=0)
         check_numbers(self, caller, "support_fraction", above=0, most=0.5)
+        check_numbers(self, caller, "contrast_weight", optional=True)
         try:
             start, end = self.momentum
             sound = 0 <= start <= 1 and 0 <= end <= 1
@@ -323,7 +337,10 @@ class LaGAM(TorchPULearner):
             )
 
     def _networks(self) -> dict[str, nn.Module]:
-        return {"network_": self.network_, "_projection": self._projection}
+        projection = getattr(self, "_projection", None)
+        return {"network_": self.network_} | (
+            {} if projection is None else {"_projection": projection}
+        )
 
     def _set_aside(self, rows: TrainingRows, rng: np.random.Generator) -> TrainingRows:
         assert self.pi_ is not None
@@ -377,14 +394,17 @@ class LaGAM(TorchPULearner):
             rows.X[rows.everything], flip=self.flip, changes=3, chance=1.0, hole_varies=True
         )
         self._last = last_layer(self.network_, "LaGAM.fit")
-        width = self._last.in_features
-        self._projection = nn.Sequential(
-            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, PROJECTED_TO)
-        ).to(rows.X.device)
+        width, device = self._last.in_features, rows.X.device
         self._memory["labels"] = rows.has_label.float()
-        self._memory["cluster"] = torch.zeros(len(rows.X), dtype=torch.long, device=rows.X.device)
-        self._memory["momentum"] = torch.ones((), device=rows.X.device)
-        self._memory["neighbors"] = torch.zeros((), dtype=torch.bool, device=rows.X.device)
+        self._memory["momentum"] = torch.ones((), device=device)
+        images = len(self.shape_) == 3
+        self._contrast = float(images) if self.contrast_weight is None else self.contrast_weight
+        if self._contrast:
+            self._projection = nn.Sequential(
+                nn.Linear(width, width), nn.ReLU(), nn.Linear(width, PROJECTED_TO)
+            ).to(device)
+            self._memory["cluster"] = torch.zeros(len(rows.X), dtype=torch.long, device=device)
+            self._memory["neighbors"] = torch.zeros((), dtype=torch.bool, device=device)
 
     def _stages(self) -> list[Stage]:
         total = self.warm_up_epochs + self.epochs
@@ -413,36 +433,42 @@ class LaGAM(TorchPULearner):
 
         return [
             stage(self._warm_up_loss, 0, self.warm_up_epochs, selectable=False),
-            stage(self._loss, self.warm_up_epochs, self.epochs, before_epoch=self._group),
+            stage(self._loss, self.warm_up_epochs, self.epochs, before_epoch=self._begin_epoch),
         ]
 
     def _support_rows(self, part: int) -> Any:
         rows = self._support[part]
 
         def draw(rng: np.random.Generator, steps: int, batch: int) -> Any:
-            return rng.integers(len(rows), size=(steps, min(batch, len(rows))))
+            return in_turns(rng, len(rows), steps, min(batch, len(rows)))
 
         return draw
 
-    def _group(self, epoch: int) -> None:
-        """Cluster the features of the rows, and set what changes from epoch to epoch."""
+    def _begin_epoch(self, epoch: int) -> None:
+        """Set what changes from epoch to epoch: momentum, and clusters of the rows' features."""
         import torch
 
         passed, total = self.warm_up_epochs + epoch, self.warm_up_epochs + self.epochs
         self._memory["momentum"].fill_(label_momentum(passed, total, *self.momentum))
+        if not self._contrast:
+            return
         self._memory["neighbors"].fill_(passed > total / 8)
         places = self._rows.everything
         chunks: Any = torch.split(places, SCORED_AT_ONCE)
         with torch.no_grad():
-            points = torch.cat([self._seen(self._rows.X[chunk])[1] for chunk in chunks])
+            seen = (self._seen(self._rows.X[chunk])[0] for chunk in chunks)
+            points = torch.cat([self._points(features) for features in seen])
         self._memory["cluster"].index_copy_(0, places, k_means(points, self.clusters))
 
-    def _seen(self, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return features, their projections of length 1, and scores."""
+    def _seen(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Return features and scores."""
+        return with_features(self.network_, self._last, X)
+
+    def _points(self, features: Tensor) -> Tensor:
+        """Return projections of features, of length 1."""
         from torch.nn.functional import normalize
 
-        features, scores = with_features(self.network_, self._last, X)
-        return features, normalize(self._projection(features)), scores
+        return normalize(self._projection(features))
 
     def _warm_up_loss(self, batch: Batch) -> Tensor:
         return self._loss(batch, with_first_labels=True)
@@ -454,23 +480,26 @@ class LaGAM(TorchPULearner):
         places = torch.cat([batch.labeled_rows, batch.population_rows])
         share, order = batch.draws["share"], batch.draws["order"]
         weak = self._views.weak(rows)
-        mixed = share * weak + (1 - share) * weak[order]
-        seen = self._seen(torch.cat([weak, self._views.strong(rows), mixed]))
-        (features, *_), (points, strong_points, _), (scores, _, mixed_scores) = (
-            part.chunk(3) for part in seen
-        )
+        views = [weak, share * weak + (1 - share) * weak[order]]
+        if self._contrast:
+            views.append(self._views.strong(rows))
+        features, scores = (part.chunk(len(views)) for part in self._seen(torch.cat(views)))
         labels = self._memory["labels"][places]
+        if not with_first_labels:
+            labels = self._moved(batch, features[0].detach(), scores[0].detach(), labels)
+            self._memory["labels"].index_copy_(0, places, labels)
+        mixed_labels = share * labels + (1 - share) * labels[order]
+        of_labels = balanced_loss(scores[0], labels) + balanced_loss(scores[1], mixed_labels)
+        if not self._contrast:
+            return of_labels
+        weak_points, strong_points = (self._points(part) for part in (features[0], features[2]))
         partners = torch.zeros(len(rows), 2 * len(rows), dtype=torch.bool, device=rows.device)
         if not with_first_labels:
-            labels = self._moved(batch, features.detach(), scores.detach(), labels)
-            self._memory["labels"].index_copy_(0, places, labels)
-            kind = 2 * self._memory["cluster"][places] + (scores > 0)
-            near = nearest(points.detach(), strong_points.detach(), self.neighbors)
+            kind = 2 * self._memory["cluster"][places] + (scores[0] > 0)
+            near = nearest(weak_points.detach(), strong_points.detach(), self.neighbors)
             partners = (kind[:, None] == kind).repeat(1, 2) | (near & self._memory["neighbors"])
-        twins, groups = contrastive_losses(points, strong_points, partners, self.temperature)
-        mixed_labels = share * labels + (1 - share) * labels[order]
-        of_labels = balanced_loss(scores, labels) + balanced_loss(mixed_scores, mixed_labels)
-        return of_labels + twins + (0.0 if with_first_labels else groups)
+        twins, groups = contrastive_losses(weak_points, strong_points, partners, self.temperature)
+        return of_labels + self._contrast * (twins + (0.0 if with_first_labels else groups))
 
     def _moved(self, batch: Batch, features: Tensor, scores: Tensor, labels: Tensor) -> Tensor:
         """Move soft labels towards the class that would help on support rows."""
@@ -481,22 +510,39 @@ class LaGAM(TorchPULearner):
             for rows, name in zip(self._support, ("positives", "others"), strict=True)
         ]
         with torch.no_grad(), statistics_kept(self.network_):
-            support, _ = with_features(self.network_, self._last, torch.cat(parts))
-        weight = self._last.weight.detach()[0]
+            support, before = self._seen(torch.cat(parts))
+        if self.support_ == "set aside":
+            # Through what all features have in common, labels would move the threshold.
+            center = features.mean(0)
+            features, support = features - center, support - center
         step = weight_gradient(features, scores, labels)
-        tried = (weight - self.meta_learning_rate * step).requires_grad_()
+        change = (-self.meta_learning_rate * step).requires_grad_()
         with torch.enable_grad():
-            bias = 0.0 if self._last.bias is None else self._last.bias.detach()
-            found = support @ tried + bias
+            found = before + support @ change
             n_positives = len(parts[0])
             loss = support_loss(found[:n_positives], found[n_positives:], self._support_share)
-            (outer,) = torch.autograd.grad(loss, tried)
-        change = label_gradient(features, scores, labels, outer, self.meta_learning_rate)
-        helpful = (change[:, 1] < change[:, 0]).to(labels.dtype)
-        kept = self._memory["momentum"]
-        moved = kept * labels + (1 - kept) * helpful
+            (outer,) = torch.autograd.grad(loss, change)
+        effects = label_gradient(features, scores, labels, outer, self.meta_learning_rate)
+        helpful = (effects[:, 1] < effects[:, 0]).to(labels.dtype)
+        momentum = self._memory["momentum"]
+        moved = momentum * labels + (1 - momentum) * helpful
         n_labeled = len(batch.labeled)
         return torch.cat([labels[:n_labeled], moved[n_labeled:]])
+
+    def _find_offset(self, scores: Tensor) -> float:
+        import torch
+
+        if self.support_ == "given":
+            return 0.0
+        assert self.pi_ is not None
+        # Unlike these, rows to train on know by heart whether they have a label.
+        unseen = torch.cat([self._support[1], self._rows.X[self._rows.held_population]])
+        return share_threshold(self._scores(unseen), self.pi_)
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        assert self.pi_ is not None
+        offset = 0.0 if self.support_ == "given" else share_threshold(population, self.pi_)
+        return super()._held_out_loss(labeled - offset, population - offset)
 
     def _conclude(self, rows: TrainingRows) -> None:
         self.implied_alpha_ = float(self._memory["labels"][rows.unlabeled].mean())

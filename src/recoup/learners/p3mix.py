@@ -6,23 +6,31 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from recoup._checks import FloatArray
 from recoup.learners._averages import follow, predicted, running_mean, teacher_of
 from recoup.learners._base import LearnerTags
 from recoup.learners._mixing import mixed_scores, mixing_layer
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import TorchPULearner
+from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
-    import numpy as np
     from torch import Tensor, nn
 
 # Keeps logarithms finite; without it the third term of P3Mix-E would run away.
 CLOSEST_TO_CERTAIN = 1e-4
 SLOWEST_TEACHER = 0.997
 # The learning rate is halved after each of these shares of the epochs.
-HALVED_AT = (0.1, 0.2, 0.3, 0.4, 0.5)
+HALVED_AT = (0.05, 0.15, 0.25, 0.35, 0.45)
+# Steps of the warm-up between two looks at held-out rows, and looks without a gain that end it.
+LOOK_EVERY, LOOKS_WITHOUT_GAIN = 10, 10
+# Steps of the warm-up at most, and where no held-out row says when it is enough.
+MOST_STEPS, BLIND_STEPS = 4000, 50
+# Steps of the authors' warm-up, to which their schedule of the learning rate belongs.
+USUAL_WARM_UP = 200
 # From which probability on an unlabeled row is no longer undecided.
 USUAL_THRESHOLD = {"e": 0.85, "c": 0.8}
 
@@ -77,15 +85,18 @@ class P3Mix(TorchPULearner):
     mode : {"e", "c"}, default="e"
         Early-learning regularization, or correction of targets.
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. Training needs none; with it, weights are
-        selected by the accuracy that it recovers, without by the area under the ROC curve.
-    epochs : int, default=80
-        Passes over the unlabeled rows.
+        Share of positives among the unlabeled rows. Training needs none. With it, the threshold is
+        set such that this share lies above it; with None a row is positive where its probability
+        exceeds one half.
+    epochs : int, default=60
+        Passes over the unlabeled rows after the warm-up.
     steps_per_epoch : int, optional
         In place of one pass. The authors have 200 epochs of 20 steps of 512 rows, which is 40
         passes over their unlabeled rows.
-    warm_up : float, default=0.05
-        Share of the epochs in which all partners are random; these weights are never kept.
+    warm_up_steps : int, optional
+        Steps at the beginning, at most, in which all partners are random; these weights are never
+        kept. By default they end where held-out labels are told best, after 4,000 at most; where
+        nothing is held out they are 50. See the notes.
     threshold : float, optional
         :math:`\gamma`, by default 0.85 in mode e and 0.8 in mode c.
     n_candidates : int, default=100
@@ -101,16 +112,27 @@ class P3Mix(TorchPULearner):
     teacher_weight : float, default=1.0
         :math:`\omega_R`, in mode e.
 
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``weight_decay=1e-6``. The
-    learning rate is halved five times in the first half of the epochs; the authors' is 5e-5, for
-    convolutions. Where a network has learned its few labels by heart, which shows in too few
-    predicted positives, take a lower one. As many labeled as unlabeled rows are in a batch, so
-    ``labeled_batch`` has no effect.
+    The others are those of :class:`recoup.learners.TorchPULearner`, with ``weight_decay=1e-6`` and
+    ``patience=10``; the authors' learning rate is 5e-5, for convolutions. As many labeled as
+    unlabeled rows are in a batch, so ``labeled_batch`` has no effect. By default the weights are
+    kept that rank held-out labeled rows highest among the unlabeled ones.
 
     Attributes
     ----------
     teacher_ : Module
-        With the mean weights; mode e only.
+        With the mean weights, of which those after the warm-up count once; mode e only.
+
+    Notes
+    -----
+    Partners can correct a boundary only while there are undecided rows. As each step sees as many
+    labeled as unlabeled rows, each label comes often, and a large network knows a few hundred of
+    them by heart soon: on sentence vectors of 20 Newsgroups after some 30 steps at 3e-4. From then
+    on all unlabeled rows are sure negatives. So the warm-up is no share of the epochs here, as it
+    is for the authors (10 epochs of 20 steps), but ends where held-out labeled rows rank highest
+    among the unlabeled ones or, without alpha, where the cross-entropy of their labels is lowest.
+    If that is after fewer than those 200 steps, what follows is learned more slowly in proportion,
+    but not less than in the warm-up; besides, the learning rate is halved five times in the first
+    half of the epochs.
 
     References
     ----------
@@ -126,13 +148,15 @@ class P3Mix(TorchPULearner):
         source="Li et al. 2022",
         backend="torch",
     )
+    natural_select: ClassVar[Select] = "auc"
 
     alpha: Any = None
     mode: Literal["e", "c"] = "e"
-    epochs: int = 80
+    epochs: int = 60
     weight_decay: float = 1e-6
+    patience: int | None = 10
     steps_per_epoch: int | None = None
-    warm_up: float = 0.05
+    warm_up_steps: int | None = None
     threshold: float | None = None
     n_candidates: int = 100
     mixing_shape: float = 1.0
@@ -153,7 +177,7 @@ class P3Mix(TorchPULearner):
         weights = ("labeled_weight", "unlabeled_weight", "entropy_weight", "teacher_weight")
         check_numbers(self, caller, *weights)
         check_numbers(self, caller, "mixing_shape", above=0)
-        check_numbers(self, caller, "warm_up", below=1)
+        check_counts(self, caller, "warm_up_steps", least=0, optional=True)
         check_numbers(self, caller, "threshold", least=0.5, below=1, optional=True)
 
     def _networks(self) -> dict[str, nn.Module]:
@@ -166,40 +190,83 @@ class P3Mix(TorchPULearner):
         if self.mode == "e":
             self.teacher_.to(rows.X.device)
         mixing_layer(self.network_, self.mix_layer, len(self.shape_) == 3, "P3Mix.fit")
+        self._told: list[float] = []
         self._memory["candidates"] = rows.labeled[: self.n_candidates].clone()
 
     def _stages(self) -> list[Stage]:
-        before = min(round(self.warm_up * self.epochs), self.epochs - 1)
         batch = min(self.batch_size, len(self._rows.unlabeled))
 
-        def stage(epochs: int, done: int, heuristic: bool) -> Stage:
+        def stage(epochs: int, heuristic: bool, **options: Any) -> Stage:
             return Stage(
                 partial(self._loss, heuristic=heuristic),
                 epochs,
                 self.learning_rate,
                 self.weight_decay,
-                schedule=lambda share: self._halved((done + share * epochs) / self.epochs),
                 draws={
                     "share": self._shares,
                     "partner": _partners,
                     "candidate": self._chosen_candidates,
                 },
-                before_epoch=self._find_candidates if heuristic else None,
-                after_epoch=lambda epoch: self._teach(done + epoch),
                 betas=(0.5, 0.99),
                 networks=("network_",),
-                steps=self.steps_per_epoch,
                 unlabeled=True,
                 labeled_batch=batch,
                 selectable=heuristic,
+                **options,
             )
 
-        first = [stage(before, 0, False)] if before else []
-        return [*first, stage(self.epochs - before, before, True)]
+        tell = self._judge(self._rows, "P3Mix.fit")
+        if len(self._rows.held_labeled):
+            # Where alpha sets the threshold, the order of the rows is all that counts.
+            tell = self._tells_labels if self.pi_ is None else self._rank_labels
+        n_steps = self.warm_up_steps
+        if n_steps is None:
+            n_steps = BLIND_STEPS if tell is None else MOST_STEPS
+        looks = -(-n_steps // LOOK_EVERY)
+        steps = -(-n_steps // max(looks, 1))
+        per_epoch = self.steps_per_epoch or len(self._rows.unlabeled) // batch
+        rest = per_epoch * sum(_halved(epoch / self.epochs) for epoch in range(self.epochs))
 
-    def _halved(self, done: float) -> float:
-        # A hair of room, so that rounding does not move the places.
-        return 0.5 ** sum(done > share - 1e-9 for share in HALVED_AT)
+        def schedule(done: float) -> float:
+            return _slowed(self._warm_up_looks(looks) * steps, rest) * _halved(done)
+
+        main = stage(
+            self.epochs,
+            heuristic=True,
+            schedule=schedule,
+            before_epoch=self._find_candidates,
+            # What the warm-up taught counts as one student.
+            after_epoch=lambda epoch: self._teach(epoch + (looks > 0)),
+            steps=self.steps_per_epoch,
+        )
+        if not looks:
+            return [main]
+        first = stage(
+            looks,
+            heuristic=False,
+            after_epoch=self._teach,
+            steps=steps,
+            judge=tell and (lambda: self._noted(tell())),
+            patience=LOOKS_WITHOUT_GAIN,
+        )
+        return [first, main]
+
+    def _warm_up_looks(self, planned: int) -> int:
+        """Say when the warm-up was best, in looks."""
+        return int(np.argmax(self._told)) + 1 if self._told else planned
+
+    def _tells_labels(self) -> float:
+        """Say how well held-out labeled rows are told from unlabeled ones."""
+        from torch.nn.functional import softplus
+
+        rows = self._rows
+        held = rows.held_population[~rows.has_label[rows.held_population]]
+        labeled, others = self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held)
+        return -float(softplus(-labeled).mean() + softplus(others).mean())
+
+    def _noted(self, told: float) -> float:
+        self._told.append(told)
+        return told
 
     def _shares(self, rng: np.random.Generator, steps: int, batch: int) -> FloatArray:
         drawn: FloatArray = rng.beta(self.mixing_shape, self.mixing_shape, size=steps)
@@ -259,9 +326,27 @@ class P3Mix(TorchPULearner):
             loss = loss + self.teacher_weight * early_learning_loss(mixed, taught)
         return loss
 
+    def _find_offset(self, scores: Tensor) -> float:
+        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
+
     @property
     def _threshold(self) -> float:
         return USUAL_THRESHOLD[self.mode] if self.threshold is None else self.threshold
+
+
+def _slowed(warm_up: int, rest: float) -> float:
+    """Return the factor on the learning rate after a warm-up of some steps.
+
+    ``rest`` is how many steps at the full rate the others are worth: they shall not teach less
+    than the warm-up did.
+    """
+    return min(warm_up / min(USUAL_WARM_UP, rest), 1.0) if warm_up else 1.0
+
+
+def _halved(done: float) -> float:
+    """Return the factor on the learning rate after a share of the epochs."""
+    # A hair of room, so that rounding does not move the places.
+    return 0.5 ** sum(done > share - 1e-9 for share in HALVED_AT)
 
 
 def _partners(rng: np.random.Generator, steps: int, batch: int) -> Any:

@@ -17,11 +17,19 @@ from recoup.learners._nets import last_layer, scores_of, with_features
 from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from recoup.learners._steps import TrainingRows
+
+# The fence is looked at after a pass over the labeled rows, and not before this many steps.
+FEWEST_STEPS = 5
+# Steps of the second network in an epoch, at most.
+MOST_STEPS = 512
+# The fence's scores are moved by less than this; halving finds the place in so many turns.
+LARGEST_SHIFT, HALVINGS = 16.0, 40
 
 
 def fence_losses(labeled: Tensor, population: Tensor, levels: Tensor, pi: float) -> Tensor:
@@ -52,6 +60,18 @@ def soft_labels(scores: Tensor, levels: Sequence[float], places: Tensor) -> Tens
     ends = torch.tensor([0.0, *levels, 1.0], dtype=places.dtype, device=places.device)
     count = (scores > 0).sum(1)
     return ends[count] + places * (ends[count + 1] - ends[count])
+
+
+def shift_to_share(scores: Tensor, levels: Sequence[float], places: Tensor, share: float) -> float:
+    """Return what to add to all scores of a fence so that the mean soft label is a share."""
+    low, high = -LARGEST_SHIFT, LARGEST_SHIFT
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if float(soft_labels(scores + middle, levels, places).mean()) < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def sharpened(chances: Tensor, temperature: float) -> Tensor:
@@ -93,16 +113,20 @@ class PULCPBF(TorchPULearner):
 
     is positive exactly where the chance of a positive exceeds a. Several of them, with a = 0.1,
     0.2, ..., 0.9, put each unlabeled row between two levels; its soft label q is drawn from that
-    interval, once and evenly. A new network f then learns from labeled rows and soft labels, each
-    in a weak view, and from its own guesses c in a strong view where it is confident:
+    interval, once and evenly. Since the mean of q should be alpha, a number is added to all scores
+    of the fence that makes it so. A new network f then learns from labeled rows and soft labels,
+    each in a weak view, and from its own guesses c in a strong view where it is confident:
 
-    .. math:: E_P[B(f, 1)] + w \bigl( E_U[B(f, c / 2 + q / 2)] + E_U[m B(f_{strong}, c)] \bigr)
+    .. math:: v E_P[B(f, 1)] + w \bigl( E_U[B(f, c / 2 + q / 2)] + E_U[m B(f_{strong}, c)] \bigr)
 
     with the cross-entropy B, and m = 1 for confident guesses, else 0. Views of vectors are noise
     and lost features; those of images are moved, and changed as in FixMatch.
 
-    Where classes overlap, f calls too many rows positive, because few labeled rows have the weight
-    of all others: lower ``labeled_weight`` there.
+    Labeled rows pull f up: with v = 1 and w = 0.85, as published, soft labels alone would make it
+    positive from a chance of :math:`0.85 / (1 / \pi + 1.7)` on, 0.2 where :math:`\pi = 0.4`. Where
+    classes overlap, its guesses then call nearly all rows positive, and it learns from those. Here
+    v is lower, and a row counts as positive if its score is above the threshold that the share
+    :math:`\pi` of the training population exceeds, where the authors take 0.
 
     Parameters
     ----------
@@ -112,9 +136,9 @@ class PULCPBF(TorchPULearner):
     fence : tuple of float, default=(0.1, 0.2, ..., 0.9)
         The levels, in rising order.
     fence_epochs : int, default=50
-        Passes over the population to train the fence, at most: it ends where held-out rows have
+        Passes over the labeled rows to train the fence, at most: it ends where held-out rows have
         the lowest loss, because classifiers that know the labels by heart call all other rows
-        negative.
+        negative. That can take less than one pass over the population.
     shared : bool, default=True
         Let the classifiers of the fence be layers on one network, or train a network for each, as
         the authors do, which takes as many times longer.
@@ -124,27 +148,30 @@ class PULCPBF(TorchPULearner):
         positive and go on to believe so.
     guess_weight : float, default=0.5
         Share of the guess, against the soft label, in what the weak view is trained to.
-    labeled_weight, unlabeled_weight : float, default=1.0, 0.85
-        Of the first mean, and w.
+    labeled_weight, unlabeled_weight : float, default=0.3, 0.85
+        v and w. The authors take 1 and 0.85.
     temperature, confidence : float, default=0.5, 0.9
         A guess is confident if its probability, sharpened by the temperature, reaches this: with
         these values from 3/4 on.
 
     The others are those of :class:`recoup.learners.TorchPULearner`, with the authors'
-    ``epochs=25``, ``batch_size=64`` for labeled rows and others each, ``learning_rate=2e-3`` and
-    ``weight_decay=5e-3``.
+    ``epochs=25``, of 512 steps at most, ``batch_size=64`` for labeled rows and others each,
+    ``learning_rate=2e-3`` and ``weight_decay=5e-3``.
 
     Attributes
     ----------
     fenced_ : ndarray of int
         How many unlabeled rows to train on lie below the first level, between the first two, and
         so on.
+    fence_shift_ : float
+        What was added to the fence's scores. Far from 0, the fence or alpha is wrong.
 
     References
     ----------
     Li, Dai, Feng, Li, Wang and Ouyang, "Positive and unlabeled learning with controlled probability
     boundary fence", ICML 2024. They divide the learning rate of the fence by 4 after every epoch,
-    and add a small entropy term that leaves its levels where they are; here neither is done.
+    and add a small entropy term that leaves its levels where they are; here neither is done. They
+    do not shift the fence.
     """
 
     tags: ClassVar[LearnerTags] = LearnerTags(
@@ -167,7 +194,7 @@ class PULCPBF(TorchPULearner):
     shared: bool = True
     warm_up_epochs: int = 2
     guess_weight: float = 0.5
-    labeled_weight: float = 1.0
+    labeled_weight: float = 0.3
     unlabeled_weight: float = 0.85
     temperature: float = 0.5
     confidence: float = 0.9
@@ -219,22 +246,30 @@ class PULCPBF(TorchPULearner):
         self._memory["labels"] = torch.rand(len(rows.X)).to(rows.X.device)
 
     def _stages(self) -> list[Stage]:
-        def stage(loss: Any, epochs: int, network: str, **options: Any) -> Stage:
-            return Stage(
-                loss,
-                epochs,
-                self.learning_rate,
-                self.weight_decay,
-                networks=(network,),
-                labeled_batch=self.labeled_batch or self.batch_size,
-                **options,
-            )
-
-        judge = self._judge_fence if len(self._rows.held_labeled) else None
-        return [
-            stage(self._fence_loss, self.fence_epochs, "_fence", selectable=False, judge=judge),
-            stage(self._learn, self.epochs, "network_", before_epoch=self._draw_labels),
-        ]
+        rows, batch = self._rows, self.labeled_batch or self.batch_size
+        judge = self._judge_fence if len(rows.held_labeled) else None
+        fence = Stage(
+            self._fence_loss,
+            self.fence_epochs,
+            self.learning_rate,
+            self.weight_decay,
+            networks=("_fence",),
+            labeled_batch=batch,
+            steps=max(FEWEST_STEPS, len(rows.labeled) // batch),
+            selectable=False,
+            judge=judge,
+        )
+        second = Stage(
+            self._learn,
+            self.epochs,
+            self.learning_rate,
+            self.weight_decay,
+            networks=("network_",),
+            labeled_batch=batch,
+            steps=min(MOST_STEPS, max(1, len(rows.population) // self.batch_size)),
+            before_epoch=self._draw_labels,
+        )
+        return [fence, second]
 
     def _fence_of(self, rows: Tensor) -> Tensor:
         """Score rows by each classifier of the fence."""
@@ -279,11 +314,22 @@ class PULCPBF(TorchPULearner):
         rows, labels = self._rows, self._memory["labels"]
         places = rows.unlabeled
         scores = self._fence_scores(places)
+        assert self.alpha_ is not None
+        self.fence_shift_ = shift_to_share(scores, self.fence, labels[places], self.alpha_)
+        scores = scores + self.fence_shift_
         labels[places] = soft_labels(scores, self.fence, labels[places])
         # A single sample has its labeled rows in the population too.
         labels[rows.labeled] = 1.0
         counts = (scores > 0).sum(1).bincount(minlength=len(self.fence) + 1)
         self.fenced_ = counts.cpu().numpy()
+
+    def _find_offset(self, scores: Tensor) -> float:
+        assert self.pi_ is not None
+        return share_threshold(scores, self.pi_)
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        offset = self._find_offset(population)
+        return super()._held_out_loss(labeled - offset, population - offset)
 
     def _learn(self, batch: Batch) -> Tensor:
         import torch
