@@ -448,16 +448,14 @@ class TorchPULearner(PULearner):
 
         return judged
 
-    def _rank_labels(self, network: nn.Module | None = None) -> float:
-        """Say how high held-out labeled rows rank among the unlabeled ones, as an AUC."""
-        import torch
+    def _tells_labels(self) -> float:
+        """Say how well held-out labeled rows are told from unlabeled ones."""
+        from torch.nn.functional import softplus
 
         rows = self._rows
-        held: Any = torch.cat([rows.held_labeled, rows.held_population])
-        places = held.unique()
-        scores = self._scores(rows.X, places, network)
-        labeled = rows.has_label[places]
-        return _auc(scores[labeled], scores[~labeled])
+        held = rows.held_population[~rows.has_label[rows.held_population]]
+        labeled, others = self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held)
+        return -float(softplus(-labeled).mean() + softplus(others).mean())
 
     def _oracle_judge(
         self, oracle: tuple[Any, ArrayLike], rows: TrainingRows, caller: str

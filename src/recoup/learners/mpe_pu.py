@@ -152,14 +152,6 @@ class MPEPU(TorchPULearner):
         judge = self._tells_labels if len(self._rows.held_labeled) else None
         return [stage(self.warm_up_epochs, selectable=False, judge=judge), main]
 
-    def _tells_labels(self) -> float:
-        """Say how well held-out labeled rows are told from unlabeled ones."""
-        rows = self._rows
-        labeled = self._scores(rows.X, rows.held_labeled)
-        population = self._scores(rows.X, rows.held_population)
-        unlabeled = ~rows.has_label[rows.held_population]
-        return -float(ignoring_loss(labeled, population, unlabeled, 0.5))
-
     def _loss(self, batch: Batch) -> Tensor:
         kept = self._memory["kept"][batch.population_rows]
         return ignoring_loss(*batch.scores(), kept, self._memory["weight"])

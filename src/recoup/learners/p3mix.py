@@ -14,7 +14,7 @@ from recoup.learners._base import LearnerTags
 from recoup.learners._mixing import mixed_scores, mixing_layer
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners._torch import Select, TorchPULearner, _auc
 from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
@@ -255,14 +255,11 @@ class P3Mix(TorchPULearner):
         """Say when the warm-up was best, in looks."""
         return int(np.argmax(self._told)) + 1 if self._told else planned
 
-    def _tells_labels(self) -> float:
-        """Say how well held-out labeled rows are told from unlabeled ones."""
-        from torch.nn.functional import softplus
-
+    def _rank_labels(self) -> float:
+        """Say how high held-out labeled rows rank among the unlabeled ones, as an AUC."""
         rows = self._rows
         held = rows.held_population[~rows.has_label[rows.held_population]]
-        labeled, others = self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held)
-        return -float(softplus(-labeled).mean() + softplus(others).mean())
+        return _auc(self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held))
 
     def _noted(self, told: float) -> float:
         self._told.append(told)
