@@ -1,26 +1,29 @@
 """What does an epoch of each network learner cost, in time and memory, and in the usual loop?
 
-    python benchmarks/learner_costs.py                              on a GPU: some minutes
-    python benchmarks/learner_costs.py --device cpu --rows 4000 --jobs 2
-    python benchmarks/learner_costs.py ... --write docs/learner-costs.md
+    python benchmarks/learner_costs.py run --store build/costs/gpu.json            on a GPU
+    python benchmarks/learner_costs.py run --store build/costs/cpu.json --device cpu --rows 4000
+    python benchmarks/learner_costs.py write docs/learner-costs.md --store build/costs/*.json
 
-Rows are MNIST's (``study_learners.py pack`` writes them), a tenth of the positives labeled. Each
-learner runs the first epochs of each of its stages in a process of its own, once as it is and once
-with batches from a DataLoader without workers over rows in main memory, each row fetched as five
-tensors like PU-Bench's, and nothing recorded; all else is the same. The seconds of a stage's
-epochs are the median without the first, of the processor's time on a CPU, and stages count by their
-usual number of epochs. Memory is the most that a fit takes beyond what the process had before it,
-its copy of the rows included.
+Rows are those that ``study_learners.py pack`` writes, a tenth of the positives labeled. Each
+learner runs the first epochs of each of its stages, once as it is and once with batches from a
+DataLoader without workers over rows in main memory, each row fetched as five tensors like
+PU-Bench's, and nothing recorded; all else is the same. The seconds of a stage are those of its
+fastest epoch, of the processor's time on a CPU, and stages count by their usual number of epochs.
+Memory is the most that a fit takes beyond what was taken before it, its copy of the rows included:
+of the GPU, or of a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import re
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,18 +32,23 @@ from typing import Any
 import numpy as np
 from study_learners import NETWORKS, VARIANTS, rows_of
 
-LOOPED_EPOCHS = 3
+ABOUT = """\
+The network is the same for all, so what a learner costs beside PN is what its loss needs: other
+views of a row, a second network, a generator, clusters. The last two columns say what the rows in
+place and the recorded steps are worth to it. `python benchmarks/learner_costs.py` makes this page.\
+"""
 
 
-def looped() -> None:
-    """Fetch batches by a DataLoader from now on, row by row, in this process."""
+@contextmanager
+def looped() -> Iterator[None]:
+    """Fetch batches by a DataLoader, row by row, and record no steps."""
     import torch
     from torch.utils.data import DataLoader
     from training_speed import RowByRow
 
     from recoup.learners._steps import Epoch
 
-    refill = Epoch._refill
+    refill, gather = Epoch._refill, Epoch._gathered
 
     def refilled(epoch: Any, rng: np.random.Generator) -> None:
         refill(epoch, rng)
@@ -57,6 +65,10 @@ def looped() -> None:
         return images.to(epoch.device).contiguous(memory_format=epoch.layout)
 
     Epoch._refill, Epoch._gathered = refilled, gathered
+    try:
+        yield
+    finally:
+        Epoch._refill, Epoch._gathered = refill, gather
 
 
 def peak_since() -> int:
@@ -70,75 +82,104 @@ def peak_now() -> int:
     return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1])
 
 
-def cost(name: str, asked: dict[str, Any], loop: bool) -> dict[str, Any]:
-    """Fit one learner for some epochs; return seconds per epoch and bytes."""
+def some_rows(dataset: str, n: int) -> dict[str, Any]:
+    """Return some of a dataset's training rows and what is known of them."""
+    rows = rows_of(dataset, "case-control", 1001)
+    chosen = np.random.default_rng(0).permutation(len(rows["s"]))[:n]
+    return {part: rows[part][chosen] for part in ("X", "s", "y")} | {"alpha": rows["alpha"]}
+
+
+def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) -> dict[str, Any]:
+    """Fit one learner for some epochs of each stage; return seconds per epoch and bytes."""
     import torch
 
     from recoup import learners
 
-    rows = rows_of("mnist", "case-control", 1001)
-    chosen = np.random.default_rng(0).permutation(len(rows["s"]))[: asked["rows"]]
-    X, s, y = rows["X"][chosen], rows["s"][chosen], rows["y"][chosen]
     key, changed = VARIANTS.get(name, (name, {}))
-    learner = learners.make(key, random_state=0, device=asked["device"], progress=False, **changed)
-    if "alpha" in learner.get_params():
-        learner.set_params(alpha=float(rows["alpha"]))
-    learner.set_params(**{"scheme": "case-control"} if "scheme" in learner.get_params() else {})
-    stages_of, run_stage, found = learner._stages, learner._run_stage, []
-    most = LOOPED_EPOCHS if loop else asked["epochs"]
+    learner = learners.make(key, random_state=0, device=device, progress=False, **changed)
+    known = {"alpha": float(rows["alpha"]), "scheme": "case-control"}
+    taken = learner.get_params()
+    learner.set_params(**{one: value for one, value in known.items() if one in taken})
+    run_stage, found = learner._run_stage, []
 
     def run_part(stage: Any, *others: Any) -> Any:
-        known = len(learner.history_)
-        outcome = run_stage(replace(stage, epochs=min(stage.epochs, most)), *others)
-        spent = [one["seconds"] for one in learner.history_[known:]]
-        found.append((stage.epochs, float(np.median(spent[1:] or spent))))
+        before = len(learner.history_)
+        outcome = run_stage(replace(stage, epochs=min(stage.epochs, epochs)), *others)
+        spent = [one["seconds"] for one in learner.history_[before:]]
+        found.append((stage.epochs, min(spent)))
         return outcome
 
-    learner._stages, learner._run_stage = stages_of, run_part
-    if loop:
-        looped()
-    on_gpu = torch.device(learner.device if learner.device != "auto" else "cuda").type == "cuda"
-    more = {"y_true": y} if learner.tags.requires_true_labels else {}
-    if not on_gpu:
-        # Other processes' load does not count. Fits read their seconds from this clock.
-        time.perf_counter = time.process_time
-    before = peak_since()
-    started = time.perf_counter()
-    with warnings.catch_warnings():
+    learner._run_stage = run_part
+    more = {"y_true": rows["y"]} if learner.tags.requires_true_labels else {}
+    with warnings.catch_warnings(), looped() if loop else nullcontext():
         warnings.simplefilter("ignore")
-        learner.fit(X, s, **more)
-    taken = peak_now() - before
+        if device == "cpu":
+            before = peak_since()
+            learner.fit(rows["X"], rows["s"], **more)
+            memory = peak_now() - before
+        else:
+            gc.collect()  # of the fit before
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            learner.fit(rows["X"], rows["s"], **more)
+            memory = torch.cuda.max_memory_allocated() - before
     counts, seconds = np.array(found).T
     return {
         "learner": name,
         "seconds": float((counts * seconds).sum() / counts.sum()),
         "epochs": int(counts.sum()),
-        "memory": torch.cuda.max_memory_allocated() if on_gpu else taken,
-        "wall": time.perf_counter() - started,
+        "memory": memory,
     }
 
 
-def measured(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Measure a learner both ways, each in a fresh process, as memory and patches demand."""
-    found = {}
+def cost_on_cpu(name: str, asked: argparse.Namespace, loop: bool) -> dict[str, Any]:
+    """Measure in this process alone, whatever else the machine does."""
+    # Fits read their seconds from this clock.
+    time.perf_counter = time.process_time
+    return cost(name, some_rows(asked.dataset, asked.rows), "cpu", asked.epochs, loop)
+
+
+def measured(name: str, asked: argparse.Namespace, rows: dict[str, Any] | None) -> dict[str, Any]:
+    """Measure a learner both ways."""
+    found = []
     for loop in (False, True):
+        if rows is not None:
+            found.append(cost(name, rows, asked.device, asked.epochs, loop))
+            continue
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as one:
-            try:
-                found[loop] = one.submit(cost, name, asked, loop).result()
-            except Exception as error:
-                print(f"{name}: {type(error).__name__}: {error}", flush=True)
-                return {"learner": name, "error": str(error)[:200]}
-    ours, usual = found[False], found[True]
+            found.append(one.submit(cost_on_cpu, name, asked, loop).result())
+    ours, usual = found
     return ours | {"usual_seconds": usual["seconds"], "usual_memory": usual["memory"]}
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def run(asked: argparse.Namespace) -> None:
+    """Measure all learners, and write each figure down at once."""
+    import torch
+
+    on_cpu = asked.device == "cpu"
+    rows = None if on_cpu else some_rows(asked.dataset, asked.rows)
+    where = "one core" if on_cpu else torch.cuda.get_device_name()
+    kept = {"where": where, "dataset": asked.dataset, "torch": torch.__version__, "learners": []}
+    kept["rows"] = len(rows["s"]) if rows else len(some_rows(asked.dataset, asked.rows)["s"])
+    asked.store[0].parent.mkdir(parents=True, exist_ok=True)
+    for name in asked.learners:
+        try:
+            found = measured(name, asked, rows)
+        except Exception as error:
+            found = {"learner": name, "error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(found), flush=True)
+        kept["learners"].append(found)
+        asked.store[0].write_text(json.dumps(kept))
+
+
+def table(kept: dict[str, Any]) -> str:
     """Lay the costs out, relative to those of the supervised network."""
-    known = {one["learner"]: one for one in found if "error" not in one}
+    known = {one["learner"]: one for one in kept["learners"] if "error" not in one}
     pn = known["pn"]
     lines = [
-        "| Learner | Epochs | Seconds per epoch | Relative to PN | Memory relative to PN | "
-        "Usual loop, seconds | Ratio |",
+        "| Learner | Epochs | Seconds per epoch | of PN's | Memory, of PN's | "
+        "Usual loop, seconds per epoch | Faster by |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, one in known.items():
@@ -151,21 +192,38 @@ def table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def write(page: Path, stores: list[Path]) -> None:
+    """Write a page with one table per machine."""
+    about = __doc__.split("\n\n")[2].strip()
+    parts = ["# What the learners cost, measured", about, ABOUT]
+    for store in stores:
+        kept = json.loads(store.read_text())
+        pn = next(one for one in kept["learners"] if one["learner"] == "pn")
+        parts += [
+            f"## {kept['rows']:,} rows of {kept['dataset']} on {kept['where']}",
+            f"With torch {kept['torch']}. PN takes {pn['memory'] / 1e6:,.0f} MB.",
+            table(kept),
+        ]
+        failed = [one for one in kept["learners"] if "error" in one]
+        parts += [f"{one['learner']} was not measured: {one['error']}" for one in failed]
+    page.write_text("\n\n".join(parts) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--rows", type=int, default=60_000)
-    parser.add_argument("--epochs", type=int, default=5, help="of each stage")
-    parser.add_argument("--learners", nargs="+", default=(*NETWORKS, "pn"))
-    parser.add_argument("--store", type=Path, help="where to keep the figures, as JSON")
+    parser.add_argument("what", choices=("run", "write"))
+    parser.add_argument("page", nargs="?", type=Path, default=Path("docs/learner-costs.md"))
+    parser.add_argument("--store", type=Path, nargs="+", required=True, help="JSON files")
+    parser.add_argument("--device", default="cuda", choices=("cpu", "cuda"))
+    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--rows", type=int, default=20_000, help="at most")
+    parser.add_argument("--epochs", type=int, default=4, help="of each stage")
+    parser.add_argument("--learners", nargs="+", default=("pn", *NETWORKS))
     asked = parser.parse_args()
-    found = []
-    for name in asked.learners:
-        found.append(measured(name, vars(asked) | {"store": None}))
-        print(json.dumps(found[-1]), flush=True)
-        if asked.store is not None:
-            asked.store.write_text(json.dumps(found))
-    print(table(found))
+    if asked.what == "run":
+        run(asked)
+    else:
+        write(asked.page, asked.store)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ def jobs_of(asked: argparse.Namespace) -> list[dict[str, Any]]:
     """List what is to be run, one entry per fit."""
     found = []
     # The last ones are those that a limit of time would cut off.
-    parts = (asked.seeds, asked.datasets, asked.schemes, asked.learners)
-    for seed, dataset, scheme, key in itertools.product(*parts):
+    parts = (asked.schemes, asked.seeds, asked.datasets, asked.learners)
+    for scheme, seed, dataset, key in itertools.product(*parts):
         small = dataset in ("spambase", "mushroom")
         if small or key not in CLASSICAL or key == "naive":
             job = {"dataset": dataset, "learner": key, "scheme": scheme, "seed": seed}

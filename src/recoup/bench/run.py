@@ -127,17 +127,19 @@ def run_plan(
         driver.skip_impossible()
         if driver.waiting:
             _packages()
-            n_cpu, n_gpus = workers or n_cores(), _n_gpus() if gpu and scheduler is None else 0
+            lines = driver.lines(gpu)
+            memory = plan.limits.memory
             with ExitStack() as stack:
                 if scheduler is None:
+                    # No worker is started that would have nothing to do.
+                    n_cpu = min(workers or n_cores(), len(lines["cpu"]))
+                    n_gpus = _n_gpus() if lines["gpu"] else 0
                     client = stack.enter_context(_local(n_cpu, n_gpus, slots))
+                    memory = memory or _share_of_memory(n_cpu + n_gpus * slots)
                 else:
                     client = stack.enter_context(_remote(scheduler))
                 until = None if limit is None else started + limit
-                memory = plan.limits.memory
-                if memory is None and scheduler is None:
-                    memory = _share_of_memory(n_cpu + n_gpus * slots)
-                driver.drive(client, gpu, scheduler is None, until, memory)
+                driver.drive(client, lines, scheduler is None, until, memory)
         return driver.outcome(time.monotonic() - started)
 
 
@@ -182,25 +184,34 @@ class _Driver:
             [(job, {"status": "skipped", "reason": why, "row": {}}) for job, why in reasons if why]
         )
 
+    def lines(self, gpu: bool) -> dict[Kind, deque[Job]]:
+        """Return the runs that wait for a CPU, and those that wait for a GPU if there is one."""
+        waiting: dict[Kind, deque[Job]] = {"cpu": deque(), "gpu": deque()}
+        for job in self.waiting:
+            on_gpu = gpu and self.tags[job.key].backend == "torch"
+            waiting["gpu" if on_gpu else "cpu"].append(job)
+        return waiting
+
     def drive(
-        self, client: Any, gpu: bool, local: bool, until: float | None, memory: int | None
+        self,
+        client: Any,
+        lines: dict[Kind, deque[Job]],
+        local: bool,
+        until: float | None,
+        memory: int | None,
     ) -> None:
         """Keep all workers busy until nothing is left, or time is up.
 
         No more runs are handed out than can be done at once: a worker that dies takes only those
         with it that it was doing.
         """
-        lines: dict[Kind, deque[Job]] = {"cpu": deque(), "gpu": deque()}
-        for job in self.waiting:
-            on_gpu = gpu and self.tags[job.key].backend == "torch"
-            lines["gpu" if on_gpu else "cpu"].append(job)
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         under_way: dict[Any, tuple[Kind, Job]] = {}
         looked = -1.0
         room: dict[Kind, int] = {"cpu": 0, "gpu": 0}
         while lines["cpu"] or lines["gpu"] or under_way:
             if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
-                room, looked = _room(client, gpu, local), time.monotonic()
+                room, looked = _room(client, local), time.monotonic()
             if until is not None and time.monotonic() > until:
                 lines["cpu"].clear()
                 lines["gpu"].clear()
@@ -358,7 +369,7 @@ def _remote(address: str) -> Iterator[Any]:
         yield client
 
 
-def _room(client: Any, gpu: bool, local: bool) -> dict[Kind, int]:
+def _room(client: Any, local: bool) -> dict[Kind, int]:
     """Count how many runs the workers can do at once, of either kind."""
     # Later versions of Dask leave most workers out unless told not to.
     counted = "n_workers" in inspect.signature(client.scheduler_info).parameters
@@ -368,7 +379,7 @@ def _room(client: Any, gpu: bool, local: bool) -> dict[Kind, int]:
     if local:
         return {"cpu": sum(int(one["resources"].get("CPU", 0)) for one in found), "gpu": slots}
     threads = sum(int(worker["nthreads"]) for worker in found)
-    return {"cpu": max(threads - slots, 1) if found else 0, "gpu": slots if gpu else 0}
+    return {"cpu": max(threads - slots, 1) if found else 0, "gpu": slots}
 
 
 def n_cores() -> int:
