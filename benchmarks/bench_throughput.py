@@ -5,10 +5,11 @@
 
 The networks of the risk family, three seeds each, in PU-Bench's conventional setting. The runner's
 time is that of the wall, from the call to the last run in the store, the start of its workers and
-processes included. Nobody waits for the loops to end: of each learner the fastest of some epochs
-is taken, with batches from a DataLoader over rows of five tensors and no recorded steps (see
-``learner_costs.py``), times the epochs that its runs took, and nothing is added for reading data
-or for measuring. On a GPU the runs share it better when ``nvidia-cuda-mps-control -d`` runs.
+processes included. The same runs one after the other fetch their batches from a DataLoader over
+rows of five tensors and record no steps (see ``learner_costs.py``). Nobody waits for all of their
+epochs: a run of each learner ends its stages after some, and counts as the fastest epoch of a
+stage times the epochs that the runner's took, and what it took beside, reading rows and measuring.
+On a GPU runs share it better when ``nvidia-cuda-mps-control -d`` was started.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean
 
-from learner_costs import cost
+from learner_costs import first_epochs, looped, seconds_per_epoch
 
 LEARNERS = ("upu", "nnpu", "pusb", "vpu", "mpe-pu", "dist-pu", "pulda", "lbe")
 SEEDS = (103, 250, 666)
@@ -33,7 +35,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="of each stage, in the usual loop")
     asked = parser.parse_args()
     from recoup.bench import Plan, Store, run_plan
-    from recoup.bench.rows import draw_rows
+    from recoup.bench.execute import execute
 
     plan = Plan(
         datasets=[asked.dataset],
@@ -42,8 +44,6 @@ def main() -> None:
         learners=LEARNERS,
         seeds=SEEDS[: asked.seeds],
     )
-    drawn = draw_rows(plan.jobs()[0])
-    parts = {"X": drawn.X, "s": drawn.s, "y": drawn.classes.train, "alpha": drawn.alpha}
     on_gpu = asked.device == "cuda"
     with tempfile.TemporaryDirectory() as name:
         store = Path(name) / "runs.sqlite"
@@ -53,22 +53,30 @@ def main() -> None:
         )
         wall = time.perf_counter() - started
         rows = Store(store).rows()
+        kept = {row["run"]: Store(store).details(row["run"])["curves"] for row in rows}
     print(f"{outcome.done} runs done, {outcome.failed} failed, in {wall:.1f} s", flush=True)
     for reason, _ in outcome.problems:
         print(reason)
     total = 0.0
-    for key in LEARNERS:
-        mine = [row for row in rows if row["learner"] == key and row["status"] == "done"]
-        if not mine:
-            continue
-        each = cost(key, parts, asked.device, asked.epochs, loop=True)["seconds"]
-        epochs = sum(row["epochs"] for row in mine)
-        total += each * epochs
-        here = sum(row["seconds"] for row in mine) / len(mine)
-        accuracy = sum(row["accuracy"] for row in mine) / len(mine)
+    for job in plan.jobs()[: len(LEARNERS)]:
+        mine = [row for row in rows if row["learner"] == job.key and row["status"] == "done"]
+        with looped(), first_epochs(asked.epochs) as stages:
+            found = execute(job.definition, asked.device)
+        if found["status"] != "done":
+            raise SystemExit(f"{job.key}: {found['reason']}")
+        beside = found["elapsed"] - sum(sum(stage.seconds) for stage in stages)
+        curves = [epoch for row in mine for epoch in kept[row["run"]]]
+        loops = 0.0
+        for judged in {stage.judged for stage in stages}:
+            # A warm-up ends by itself: its epochs are those that nobody could have kept.
+            n = sum((epoch.get("selection") is not None) == judged for epoch in curves)
+            loops += n * seconds_per_epoch([part for part in stages if part.judged == judged])
+        total += loops + beside * len(mine)
+        fit, accuracy = (mean(row[part] for row in mine) for part in ("seconds", "accuracy"))
         print(
-            f"{key:8} {epochs:4} epochs, accuracy {accuracy:.3f}; a fit {here:6.1f} s among the "
-            f"others, in the usual loop {each * epochs / len(mine):6.1f} s ({each:.3f} per epoch)",
+            f"{job.key:8} accuracy {accuracy:.3f}, {len(curves) / len(mine):.0f} epochs; a fit "
+            f"{fit:.1f} s among the others, in the usual loop {loops / len(mine):.1f} s and "
+            f"{beside:.1f} beside",
             flush=True,
         )
     print(f"usual loops one after the other {total:8.1f} s")

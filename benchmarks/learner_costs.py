@@ -27,7 +27,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from study_learners import NETWORKS, VARIANTS, rows_of
@@ -71,6 +71,42 @@ def looped() -> Iterator[None]:
         Epoch._refill, Epoch._gathered = refill, gather
 
 
+class Part(NamedTuple):
+    """What was seen of a stage: epochs as planned, seconds of the first, and if they are judged."""
+
+    planned: int
+    seconds: list[float]
+    judged: bool
+
+
+@contextmanager
+def first_epochs(n: int) -> Iterator[list[Part]]:
+    """End each stage of a fit after some epochs, and note what they took."""
+    from recoup.learners import TorchPULearner
+
+    run_stage, stages = TorchPULearner._run_stage, []
+
+    def run_part(learner: Any, stage: Any, *others: Any) -> Any:
+        before = len(learner.history_)
+        outcome = run_stage(learner, replace(stage, epochs=min(stage.epochs, n)), *others)
+        seen = learner.history_[before:]
+        seconds = [one["seconds"] for one in seen]
+        stages.append(Part(stage.epochs, seconds, "selection" in seen[0]))
+        return outcome
+
+    TorchPULearner._run_stage = run_part
+    try:
+        yield stages
+    finally:
+        TorchPULearner._run_stage = run_stage
+
+
+def seconds_per_epoch(stages: list[Part]) -> float:
+    """Return the mean over stages of their fastest epochs, by the epochs that were planned."""
+    total = sum(stage.planned * min(stage.seconds) for stage in stages)
+    return total / sum(stage.planned for stage in stages)
+
+
 def peak_since() -> int:
     """Return the memory of this process in bytes, and count its peak from here (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
@@ -100,18 +136,9 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
     known = {"alpha": float(rows["alpha"]), "scheme": "case-control"}
     taken = learner.get_params()
     learner.set_params(**{one: value for one, value in known.items() if one in taken})
-    run_stage, found = learner._run_stage, []
-
-    def run_part(stage: Any, *others: Any) -> Any:
-        before = len(learner.history_)
-        outcome = run_stage(replace(stage, epochs=min(stage.epochs, epochs)), *others)
-        spent = [one["seconds"] for one in learner.history_[before:]]
-        found.append((stage.epochs, min(spent)))
-        return outcome
-
-    learner._run_stage = run_part
     more = {"y_true": rows["y"]} if learner.tags.requires_true_labels else {}
-    with warnings.catch_warnings(), looped() if loop else nullcontext():
+    way = looped() if loop else nullcontext()
+    with warnings.catch_warnings(), way, first_epochs(epochs) as stages:
         warnings.simplefilter("ignore")
         if device == "cpu":
             before = peak_since()
@@ -124,11 +151,10 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
             before = torch.cuda.memory_allocated()
             learner.fit(rows["X"], rows["s"], **more)
             memory = torch.cuda.max_memory_allocated() - before
-    counts, seconds = np.array(found).T
     return {
         "learner": name,
-        "seconds": float((counts * seconds).sum() / counts.sum()),
-        "epochs": int(counts.sum()),
+        "seconds": seconds_per_epoch(stages),
+        "epochs": sum(stage.planned for stage in stages),
         "memory": memory,
     }
 

@@ -30,7 +30,7 @@ CHUNK = 2**20
 # One core per run: more of them would only take cores from the other runs, and the order of sums
 # on several cores is not always the same.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-SERVE = "import sys; from recoup.bench.isolate import serve; serve(int(sys.argv[1]))"
+SERVE = "import sys; from recoup.bench.isolate import serve; serve(int(sys.argv[1]), sys.argv[2])"
 
 
 def attempt(
@@ -72,7 +72,7 @@ class Process:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed in end()
         self._child = subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(writing)],
+            [sys.executable, "-c", SERVE, str(writing), device],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
@@ -207,13 +207,17 @@ def dask_setup(_: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def serve(answers: int) -> None:
+def serve(answers: int, device: str) -> None:
     """Do runs as they come in, one JSON text per line, until the parent is gone."""
     # An interrupt on the terminal is for the driver, which ends its workers in order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
     from recoup.bench.execute import execute
 
+    if device != "cpu":
+        torch = require("torch", purpose="bench run --gpu", install="'recoup[torch]'")
+        # It takes seconds until a GPU answers; the first run reads its rows meanwhile.
+        threading.Thread(target=torch.zeros, args=(1,), kwargs={"device": device}).start()
     with os.fdopen(answers, "wb") as out:
         out.write(b"{}\n")
         out.flush()

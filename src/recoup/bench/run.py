@@ -26,6 +26,8 @@ Kind = Literal["cpu", "gpu"]
 # A run whose worker died is given to another one, so often; then it counts as failed.
 RETRIES = 2
 SLOTS_PER_GPU = 4
+# Runs that can be done at once, so many times over, are the end of a plan.
+LAST_TURNS = 4
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_CONNECT = 15.0
 # A run gets this share of main memory at most, divided by the runs at the same time.
@@ -162,6 +164,7 @@ class _Driver:
         self.problems: list[tuple[str, Job]] = []
         self.reasons: Counter[str] = Counter()
         self.tags = {key: cls.tags for key, cls in registered("learners").items()}
+        self.expected = Expected(store)
         known = store.statuses()
         # What was skipped may be possible now: data can have arrived.
         finished = {"done"} if retry_failed else {"done", "failed"}
@@ -218,7 +221,7 @@ class _Driver:
             busy = Counter(kind for kind, _ in under_way.values())
             for kind, line in lines.items():
                 for _ in range(min(room[kind] - busy[kind], len(line))):
-                    job = line.popleft()
+                    job = self._next(line, room[kind])
                     future = self._submit(client, job, kind, local, memory)
                     under_way[future] = (kind, job)
                     future.add_done_callback(ended.put)
@@ -231,6 +234,18 @@ class _Driver:
             _, job = under_way.pop(future)
             self.note_all([(job, _result(future))])
             future.release()
+
+    def _next(self, line: deque[Job], room: int) -> Job:
+        """Take a run from a line: at its end the longest, so that none is left running alone.
+
+        Before, runs on the same rows follow each other, which then need not be drawn again.
+        """
+        if len(line) > LAST_TURNS * room:
+            return line.popleft()
+        place = max(range(len(line)), key=lambda one: self.expected.seconds(line[one]))
+        job = line[place]
+        del line[place]
+        return job
 
     def _submit(self, client: Any, job: Job, kind: Kind, local: bool, memory: int | None) -> Any:
         resources = {"GPU": 1} if kind == "gpu" else {"CPU": 1} if local else None
@@ -408,22 +423,35 @@ def _n_gpus() -> int:
     return n
 
 
-def seconds_left(jobs: Sequence[Job], store: Store, workers: int) -> float | None:
-    """Estimate how long runs will take, from those that are finished.
+class Expected:
+    """How long runs take, by those that are finished.
 
     A run takes what runs of its learner on its dataset took on average; or else of its learner; or
-    else of all. None where nothing is known.
+    else what others took, by the effort of their learners.
     """
-    known = store.seconds()
-    if not known:
-        return None
-    totals: dict[tuple[str, ...], list[float]] = {}
-    for job, seconds in known:
-        for path in ((job.key, job.dataset), (job.key,), ()):
-            totals.setdefault(path, []).append(seconds)
-    means = {path: sum(values) / len(values) for path, values in totals.items()}
-    each = [
-        next(means[path] for path in ((job.key, job.dataset), (job.key,), ()) if path in means)
-        for job in jobs
-    ]
-    return sum(each) / max(workers, 1)
+
+    def __init__(self, store: Store) -> None:
+        from recoup._registry import registered
+
+        self._efforts = {key: cls.tags.effort for key, cls in registered("learners").items()}
+        taken: dict[tuple[str, ...], list[float]] = {}
+        for job, seconds in store.seconds():
+            for path in ((job.key, job.dataset), (job.key,)):
+                taken.setdefault(path, []).append(seconds)
+            # A store may know learners that are not installed here.
+            if job.key in self._efforts:
+                taken.setdefault((), []).append(seconds / self._efforts[job.key])
+        self._means = {path: sum(values) / len(values) for path, values in taken.items()}
+
+    def seconds(self, job: Job) -> float:
+        """Say what a run will take; in units of its own while nothing is finished."""
+        for path in ((job.key, job.dataset), (job.key,)):
+            if path in self._means:
+                return self._means[path]
+        return float(self._means.get((), 1.0) * self._efforts[job.key])
+
+    def all_seconds(self, jobs: Sequence[Job], workers: int) -> float | None:
+        """Say what runs will take together; None where nothing is known."""
+        if not self._means:
+            return None
+        return sum(map(self.seconds, jobs)) / max(workers, 1)

@@ -54,7 +54,7 @@ def plan(
 ) -> None:
     """Show what a plan asks for, what is done, and how long the rest may take."""
     from recoup.bench import Store, read_plan
-    from recoup.bench.run import n_cores, seconds_left
+    from recoup.bench.run import Expected, n_cores
     from recoup.data import list_datasets
 
     asked = read_plan(name)
@@ -71,7 +71,7 @@ def plan(
         for job in jobs
         if known.get(job.run) not in ("done", "failed") and job.run not in blocked
     ]
-    seconds = seconds_left(left, kept, n_workers)
+    seconds = Expected(kept).all_seconds(left, n_workers)
     reasons = Counter(str(job.skip_reason()) for job in impossible)
     available = {row.name: row.available for row in list_datasets()}
     absent = {

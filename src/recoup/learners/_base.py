@@ -55,6 +55,8 @@ class LearnerTags:
         What computes it.
     requires_true_labels : bool
         Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
+    effort : float
+        What a fit takes, roughly, in fits of ``pn``: to start long ones first, and to guess times.
     """
 
     key: str
@@ -67,6 +69,7 @@ class LearnerTags:
     selection: Literal["SCAR", "SAR"] = "SCAR"
     backend: Literal["numpy", "torch"] = "numpy"
     requires_true_labels: bool = False
+    effort: float = 0.1
 
 
 class PULearner(ClassifierMixin, BaseEstimator):

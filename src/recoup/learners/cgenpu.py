@@ -172,6 +172,7 @@ class CGenPU(GeneratingLearner):
         key="cgenpu",
         family="generative",
         cost="n per epoch, for three networks",
+        effort=3.0,
         source="Papič et al. 2023",
         backend="torch",
     )

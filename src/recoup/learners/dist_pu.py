@@ -87,6 +87,7 @@ class DistPU(AligningLearner):
         key="dist-pu",
         family="risk",
         cost="n per epoch, then twice",
+        effort=1.6,
         source="Zhao et al. 2022",
         needs_alpha=True,
         backend="torch",

@@ -196,6 +196,7 @@ class HolisticPU(TorchPULearner):
         key="holistic-pu",
         family="disambiguation",
         cost="a fixed number of steps, and n per epoch",
+        effort=2.8,
         source="Wang et al. 2023",
         estimates_alpha=True,
         backend="torch",

@@ -267,6 +267,7 @@ class LaGAM(TorchPULearner):
         key="lagam",
         family="disambiguation",
         cost="n per epoch, three times; for images four times, and n to cluster",
+        effort=2.2,
         source="Long et al. 2024 if support is given, else with a PU support set",
         needs_alpha=True,
         backend="torch",

@@ -149,6 +149,7 @@ class LBE(TorchPULearner):
         key="lbe",
         family="risk",
         cost="n per round, and a tenth of it per step, for two networks",
+        effort=0.4,
         source="Gong et al. 2022",
         selection="SAR",
         backend="torch",

@@ -105,6 +105,7 @@ class MPEPU(TorchPULearner):
         key="mpe-pu",
         family="risk",
         cost="n per epoch, and n to score",
+        effort=0.6,
         source="Garg et al. 2021, Algorithm 3",
         estimates_alpha=True,
         backend="torch",

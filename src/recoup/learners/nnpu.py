@@ -57,6 +57,7 @@ class NNPU(UPU):
         key="nnpu",
         family="risk",
         cost="n per epoch",
+        effort=0.4,
         source="Kiryo et al. 2017, Eq. 6",
         needs_alpha=True,
         backend="torch",

@@ -145,6 +145,7 @@ class P3Mix(TorchPULearner):
         key="p3mix",
         family="disambiguation",
         cost="a number of steps, about twice as long as others",
+        effort=1.0,
         source="Li et al. 2022",
         backend="torch",
     )

@@ -113,6 +113,7 @@ class PAN(TorchPULearner):
         key="pan",
         family="generative",
         cost="n per epoch, for two networks",
+        effort=3.0,
         source="Hu et al. 2021",
         backend="torch",
     )

@@ -38,6 +38,7 @@ class PN(TorchPULearner):
         key="pn",
         family="reference",
         cost="n per epoch",
+        effort=1.0,
         source="supervised learning",
         selection="SAR",
         backend="torch",

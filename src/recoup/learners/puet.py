@@ -121,6 +121,7 @@ class PUET(PULearner):
         key="puet",
         family="risk",
         cost="n log n per tree",
+        effort=0.8,
         source="Wilton et al. 2022",
         needs_alpha=True,
     )

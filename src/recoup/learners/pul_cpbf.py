@@ -178,6 +178,7 @@ class PULCPBF(TorchPULearner):
         key="pul-cpbf",
         family="disambiguation",
         cost="n per epoch, then three times",
+        effort=2.0,
         source="Li et al. 2024",
         needs_alpha=True,
         backend="torch",

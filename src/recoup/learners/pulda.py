@@ -121,6 +121,7 @@ class PULDA(AligningLearner):
         key="pulda",
         family="risk",
         cost="n per epoch, then twice",
+        effort=3.0,
         source="Jiang et al. 2023",
         needs_alpha=True,
         backend="torch",

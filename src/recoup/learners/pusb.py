@@ -53,6 +53,7 @@ class PUSB(NNPU):
         key="pusb",
         family="risk",
         cost="n per epoch",
+        effort=0.4,
         source="Kato et al. 2019",
         needs_alpha=True,
         selection="SAR",

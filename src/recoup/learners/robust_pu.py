@@ -149,6 +149,7 @@ class RobustPU(NNPU):
         key="robust-pu",
         family="disambiguation",
         cost="n per pass, and n to score per episode",
+        effort=0.7,
         source="Zhu et al. 2023",
         needs_alpha=True,
         backend="torch",

@@ -201,6 +201,7 @@ class SelfPU(TorchPULearner):
         key="self-pu",
         family="disambiguation",
         cost="n per epoch, for two networks, and twice that with their teachers",
+        effort=5.0,
         source="Chen et al. 2020, Self-PU",
         needs_alpha=True,
         backend="torch",

@@ -46,6 +46,7 @@ class UPU(TorchPULearner):
         key="upu",
         family="risk",
         cost="n per epoch",
+        effort=0.4,
         source="du Plessis et al. 2014",
         needs_alpha=True,
         backend="torch",

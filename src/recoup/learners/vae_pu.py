@@ -189,6 +189,7 @@ class VAEPU(GeneratingLearner):
         key="vae-pu",
         family="generative",
         cost="n per epoch, for six networks",
+        effort=2.3,
         source="Na et al. 2020",
         needs_alpha=True,
         selection="SAR",

@@ -78,6 +78,7 @@ class VPU(TorchPULearner):
         key="vpu",
         family="risk",
         cost="n per epoch, twice",
+        effort=0.8,
         source="Chen et al. 2020",
         backend="torch",
     )
