@@ -119,6 +119,9 @@ class TorchPULearner(PULearner):
     keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
+    # Whether as many rows of the population count as positive as there should be, where that is
+    # known, whatever their scores are.
+    cuts_by_share: ClassVar[bool] = False
     # Whether SGD looks ahead, and whether weights that are no matrix are spared its decay.
     nesterov: ClassVar[bool] = False
     spares_biases: ClassVar[bool] = False
@@ -151,7 +154,9 @@ class TorchPULearner(PULearner):
 
     def _find_offset(self, scores: Tensor) -> float:
         """Return what scores must exceed to be positive, from those of the population."""
-        return 0.0
+        if self.pi_ is None or not self.cuts_by_share:
+            return 0.0
+        return share_threshold(scores, self.pi_)
 
     def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
         """Return the loss to select by, from scores of held-out rows.
@@ -384,7 +389,7 @@ class TorchPULearner(PULearner):
         return scores
 
     def _offset(self, rows: TrainingRows) -> float:
-        if type(self)._find_offset is TorchPULearner._find_offset:
+        if type(self)._find_offset is TorchPULearner._find_offset and not self.cuts_by_share:
             return 0.0
         return self._find_offset(self._scores(rows.X, rows.population))
 
@@ -473,6 +478,16 @@ class TorchPULearner(PULearner):
             return float(np.mean(predicted == classes))
 
         return judged
+
+
+def share_threshold(scores: Tensor, share: float) -> float:
+    """Return what a share of the scores exceeds: half way between the last in and the first out."""
+    import torch
+
+    ordered = torch.sort(scores).values
+    n = len(ordered)
+    above = min(max(round(share * n), 1), n - 1)
+    return float((ordered[n - above - 1].double() + ordered[n - above].double()) / 2)
 
 
 def _auc(labeled: Tensor, population: Tensor) -> float:

@@ -18,7 +18,6 @@ from recoup.learners._generating import (
 from recoup.learners._nets import scores_of
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
-from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,6 +175,7 @@ class CGenPU(GeneratingLearner):
         source="Papič et al. 2023",
         backend="torch",
     )
+    cuts_by_share: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("generator_", "discriminator_")
 
     alpha: Any = "estimate"
@@ -228,9 +228,6 @@ class CGenPU(GeneratingLearner):
         if not (self.compress and self.standardize and len(self.shape_) == 1):
             return rows
         return rows.sign() * rows.abs().log1p()
-
-    def _find_offset(self, scores: Tensor) -> float:
-        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

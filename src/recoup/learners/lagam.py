@@ -16,8 +16,13 @@ from recoup.learners._base import LearnerTags
 from recoup.learners._nets import last_layer, statistics_kept, with_features
 from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows, in_turns
-from recoup.learners._torch import FEWEST_HELD_OUT, SCORED_AT_ONCE, Select, TorchPULearner
-from recoup.learners.pusb import share_threshold
+from recoup.learners._torch import (
+    FEWEST_HELD_OUT,
+    SCORED_AT_ONCE,
+    Select,
+    TorchPULearner,
+    share_threshold,
+)
 from recoup.scores.split import PUStratifiedKFold
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from recoup.learners._nets import scores_of
 from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner
-from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -154,6 +153,7 @@ class LBE(TorchPULearner):
         selection="SAR",
         backend="torch",
     )
+    cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = None
@@ -299,9 +299,6 @@ class LBE(TorchPULearner):
         h = self._scores(rows.X, places)
         eta = self._scores(rows.X, places, self.propensity_network_)
         return -observed_log_likelihood(h, eta, rows.has_label[places]).mean()
-
-    def _find_offset(self, scores: Tensor) -> float:
-        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     def _conclude(self, rows: TrainingRows) -> None:
         places = rows.everything

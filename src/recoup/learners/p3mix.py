@@ -15,7 +15,6 @@ from recoup.learners._mixing import mixed_scores, mixing_layer
 from recoup.learners._settings import check_counts, check_numbers, check_words
 from recoup.learners._steps import Batch, Stage, TrainingRows
 from recoup.learners._torch import Select, TorchPULearner, _auc
-from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -149,6 +148,7 @@ class P3Mix(TorchPULearner):
         source="Li et al. 2022",
         backend="torch",
     )
+    cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "auc"
 
     alpha: Any = None
@@ -323,9 +323,6 @@ class P3Mix(TorchPULearner):
         if self.mode == "e":
             loss = loss + self.teacher_weight * early_learning_loss(mixed, taught)
         return loss
-
-    def _find_offset(self, scores: Tensor) -> float:
-        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     @property
     def _threshold(self) -> float:

@@ -10,7 +10,6 @@ from recoup.learners._nets import scores_of
 from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage, Turn
 from recoup.learners._torch import TorchPULearner
-from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -117,6 +116,7 @@ class PAN(TorchPULearner):
         source="Hu et al. 2021",
         backend="torch",
     )
+    cuts_by_share: ClassVar[bool] = True
 
     alpha: Any = None
     epochs: int = 200
@@ -188,10 +188,6 @@ class PAN(TorchPULearner):
         """Return the part of V that C can change."""
         classifier = scores_of(batch.network, batch.population).sigmoid()
         return coupling(_judged(self.discriminator_, batch), classifier).mean()
-
-    def _find_offset(self, scores: Tensor) -> float:
-        """Let as many rows of the population be positive as there should be, if that is known."""
-        return 0.0 if self.pi_ is None else share_threshold(scores, self.pi_)
 
     def _conclude(self, rows: TrainingRows) -> None:
         scores = self._scores(rows.X, rows.population, self.discriminator_)

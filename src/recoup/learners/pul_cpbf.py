@@ -17,7 +17,6 @@ from recoup.learners._nets import last_layer, scores_of, with_features
 from recoup.learners._settings import check_counts, check_numbers
 from recoup.learners._steps import Batch, Stage
 from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
-from recoup.learners.pusb import share_threshold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -183,6 +182,7 @@ class PULCPBF(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
@@ -323,10 +323,6 @@ class PULCPBF(TorchPULearner):
         labels[rows.labeled] = 1.0
         counts = (scores > 0).sum(1).bincount(minlength=len(self.fence) + 1)
         self.fenced_ = counts.cpu().numpy()
-
-    def _find_offset(self, scores: Tensor) -> float:
-        assert self.pi_ is not None
-        return share_threshold(scores, self.pi_)
 
     def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
         offset = self._find_offset(population)

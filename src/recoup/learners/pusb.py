@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from recoup.learners._base import LearnerTags
 from recoup.learners._risks import Loss
 from recoup.learners._torch import Select
 from recoup.learners.nnpu import NNPU
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def share_threshold(scores: Tensor, share: float) -> float:
-    """Return what a share of the scores exceeds: half way between the last in and the first out."""
-    import torch
-
-    ordered = torch.sort(scores).values
-    n = len(ordered)
-    above = min(max(round(share * n), 1), n - 1)
-    return float((ordered[n - above - 1].double() + ordered[n - above].double()) / 2)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,9 +47,6 @@ class PUSB(NNPU):
         backend="torch",
     )
     natural_select: ClassVar[Select] = "auc"
+    cuts_by_share: ClassVar[bool] = True
 
     loss: Loss = "logistic"
-
-    def _find_offset(self, scores: Tensor) -> float:
-        assert self.pi_ is not None
-        return share_threshold(scores, self.pi_)
