@@ -108,7 +108,7 @@ def make_rows():
 def details(run):
     """Make up what a store knows of a run besides its row."""
     rng = np.random.default_rng(int(run, 16) % 2**32)
-    names = ("test_positive", "test_negative", "train_labeled", "train_unlabeled")
+    names = ("test_positive", "test_negative", "train_labeled", "train_hidden", "train_negative")
     return {
         "definition": {"dataset": IMAGE, "learner": {"key": EVIL, "params": {}}},
         "versions": {"format": 1},
@@ -122,6 +122,10 @@ def details(run):
             "edges": [-2.0, -1.0, 0.0, 1.0, 2.0],
             **{name: rng.integers(1, 50, 4).tolist() for name in names},
             "propensity": [None, 0.1, 0.2, 0.3],
+            "estimated": [None, 0.2, 0.2, 0.4],
+            "chance_edges": [0.0, 0.5, 1.0],
+            "chance_labeled": [3, 7],
+            "chance_hidden": [6, 2],
         },
     }
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics as supervised
 
 from recoup._registry import registered
-from recoup.bench import Job, execute, rows
+from recoup.bench import Job, Plan, execute, rows
 from recoup.bench.measure import distributions, recovered_metrics, true_metrics
 from recoup.bench.rows import draw_rows
 from recoup.bench.store import MEASURED
@@ -260,5 +260,26 @@ def test_distributions_count_every_row():
     assert sum(found["test_positive"]) == y_test.sum()
     assert sum(found["test_negative"]) == (y_test == 0).sum()
     assert sum(found["train_labeled"]) == s.sum()
-    assert sum(found["train_unlabeled"]) == (s == 0).sum()
+    assert sum(found["train_hidden"]) == y_train[s == 0].sum()
+    assert sum(found["train_negative"]) == (y_train[s == 0] == 0).sum()
     assert {round(value, 9) for value in found["propensity"] if value is not None} == {0.3}
+    assert "estimated" not in found
+
+
+def test_distributions_hold_the_chances_that_a_learner_estimates():
+    rng = np.random.default_rng(0)
+    scores, y = rng.normal(size=500), (rng.random(500) < 0.5).astype(int)
+    s = np.where(rng.random(500) < 0.3, y, 0)
+    estimated = np.where(s == 1, 1.0, 0.26)
+    found = distributions(scores, y, scores, s, y, np.full(500, 0.3), estimated)
+    assert found["chance_edges"][0] == 0
+    assert found["chance_labeled"][-1] == s.sum()
+    assert found["chance_hidden"][10] == y[s == 0].sum()
+    assert all(0.26 <= value <= 1 for value in found["estimated"] if value is not None)
+
+
+@pytest.mark.parametrize(("key", "estimates"), [("sar-em", True), ("naive", False)])
+def test_a_run_keeps_the_chances_that_its_learner_estimates(key, estimates):
+    plan = Plan(datasets=["iris"], label_frequencies=[0.5], learners=[key], seeds=[1])
+    found = execute.execute(plan.jobs()[0].definition)
+    assert ("estimated" in found["details"]["distributions"]) == estimates

@@ -191,17 +191,22 @@ def test_one_run_with_its_distributions(show, rows):
     assert titles == [
         "Scores of test rows",
         "Scores of training rows",
+        "Chance of a label, as the learner has it",
         "Chance that a positive was labeled, by its score",
         "Losses by epoch",
         "Measures by epoch",
     ]
     kept = details(row["run"])
-    test, train, propensity, losses, _ = (figure_csv(page, place) for place in range(5))
+    test, train, chances, propensity, losses, _ = (figure_csv(page, place) for place in range(6))
     found = kept["distributions"]
     assert [int(line["test_positive"]) for line in test] == found["test_positive"]
     assert [float(line["from"]) for line in test] == found["edges"][:-1]
-    assert [int(line["train_unlabeled"]) for line in train] == found["train_unlabeled"]
+    assert [int(line["train_hidden"]) for line in train] == found["train_hidden"]
+    assert [int(line["train_negative"]) for line in train] == found["train_negative"]
+    assert [float(line["to"]) for line in chances] == [0.5, 1.0]
+    assert [int(line["chance_hidden"]) for line in chances] == found["chance_hidden"]
     assert [line["propensity"] for line in propensity] == ["", "0.1", "0.2", "0.3"]
+    assert [line["estimated"] for line in propensity] == ["", "0.2", "0.2", "0.4"]
     assert [float(line["loss"]) for line in losses] == [3.0, 1.5, 1.0, 0.75]
     page.locator("details", has_text="How this run was made").last.locator("summary").click()
     assert EVIL in page.locator("details.card").last.text_content()

@@ -114,7 +114,9 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
         **true_metrics(rows.classes.test, test, test_predicted),
     }
     classes = rows.classes
-    spread = distributions(test, classes.test, train, rows.s, classes.train, rows.propensity)
+    spread = distributions(
+        test, classes.test, train, rows.s, classes.train, rows.propensity, _chances(learner, X)
+    )
     details = {
         "versions": versions(),
         "hardware": hardware(device),
@@ -166,6 +168,14 @@ def _answers(learner: PULearner, X: NDArray[Any]) -> tuple[FloatArray, NDArray[n
         return scores, np.asarray(learner.predict(X))
     except InvalidInputError:  # a ranking that was not told where the positives end
         return scores, None
+
+
+def _chances(learner: PULearner, X: NDArray[Any]) -> FloatArray | None:
+    """Return the chances of training rows to be labeled that the learner went by, if it does."""
+    chances = getattr(learner, "propensity_", None)
+    if chances is None and callable(getattr(type(learner), "propensity", None)):
+        chances = learner.propensity(X)
+    return None if chances is None else np.asarray(chances, float)
 
 
 def _alphas(

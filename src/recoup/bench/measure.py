@@ -106,10 +106,12 @@ def distributions(
     s: NDArray[np.int64],
     train_classes: NDArray[np.int64],
     propensity: FloatArray,
+    estimated: FloatArray | None = None,
 ) -> dict[str, list[Any]]:
-    """Count decision-function values in bins, and average the chances of positives there.
+    """Count decision-function values in bins, and average the labeling chances of positives there.
 
-    The first and the last bin also hold what lies beyond them.
+    The first and the last bin also hold what lies beyond them. Labeling chances that the learner
+    ``estimated`` are averaged too, and counted in bins of their own.
     """
     everything = np.concatenate([test, train])
     low, high = np.quantile(everything, (0.005, 0.995))
@@ -117,22 +119,39 @@ def distributions(
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, BINS + 1)
 
-    def places(values: FloatArray) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = np.searchsorted(edges, values, side="right") - 1
-        return np.clip(found, 0, BINS - 1)
-
-    def counts(values: FloatArray, weights: FloatArray | None = None) -> NDArray[Any]:
-        return np.bincount(places(values), weights, minlength=BINS)
+    def counts(
+        values: FloatArray, weights: FloatArray | None = None, within: FloatArray = edges
+    ) -> list[float]:
+        places = np.searchsorted(within, values, side="right") - 1
+        inside = np.clip(places, 0, BINS - 1)
+        counted: list[float] = np.bincount(inside, weights, minlength=BINS).tolist()
+        return counted
 
     positive = train_classes == 1
-    n_positive = counts(train[positive])
-    total = counts(train[positive], propensity[positive])
-    mean = [total[i] / n if (n := n_positive[i]) else None for i in range(BINS)]
-    return {
+    labeled, hidden = s == 1, (s == 0) & positive
+
+    def means(chances: FloatArray) -> list[float | None]:
+        totals = counts(train[positive], chances[positive])
+        return [
+            total / n if n else None
+            for total, n in zip(totals, counts(train[positive]), strict=True)
+        ]
+
+    found: dict[str, list[Any]] = {
         "edges": edges.tolist(),
-        "test_positive": counts(test[test_classes == 1]).tolist(),
-        "test_negative": counts(test[test_classes == 0]).tolist(),
-        "train_labeled": counts(train[s == 1]).tolist(),
-        "train_unlabeled": counts(train[s == 0]).tolist(),
-        "propensity": [None if value is None else float(value) for value in mean],
+        "test_positive": counts(test[test_classes == 1]),
+        "test_negative": counts(test[test_classes == 0]),
+        "train_labeled": counts(train[labeled]),
+        "train_hidden": counts(train[hidden]),
+        "train_negative": counts(train[~(labeled | hidden)]),
+        "propensity": means(propensity),
     }
+    if estimated is not None:
+        chances = np.linspace(0, 1, BINS + 1)
+        found |= {
+            "estimated": means(estimated),
+            "chance_edges": chances.tolist(),
+            "chance_labeled": counts(estimated[labeled], within=chances),
+            "chance_hidden": counts(estimated[hidden], within=chances),
+        }
+    return found

@@ -122,13 +122,13 @@ const OneRun = (() => {
   function distributions(place, found, id) {
     if (!found || !found.edges || found.edges.length < 2) return;
     const { edges } = found;
-    const x = { low: edges[0], high: edges.at(-1), label: "Score (decision function)" };
-    const corners = (values) => ({
-      x: values.flatMap((_, i) => [edges[i], edges[i + 1]]),
-      y: values.flatMap((value) => [value, value]),
-    });
-    const middles = edges.slice(1).map((edge, i) => (edge + edges[i]) / 2);
-    const draw = (key, title, groups) => {
+    const score = "Score (decision function)";
+    const draw = (key, title, groups, edges, label) => {
+      const x = { low: edges[0], high: edges.at(-1), label };
+      const corners = (values) => ({
+        x: values.flatMap((_, i) => [edges[i], edges[i + 1]]),
+        y: values.flatMap((value) => [value, value]),
+      });
       const shown = groups.filter(([name]) => found[name] && total(found[name]) > 0);
       if (!shown.length) return;
       const values = shown.map(([name]) => shares(found[name]));
@@ -138,8 +138,8 @@ const OneRun = (() => {
         title,
         numbers: {
           columns: ["from", "to", ...shown.map(([name]) => name)],
-          rows: middles.map((_, i) => [
-            edges[i], edges[i + 1], ...shown.map(([name]) => found[name][i]),
+          rows: edges.slice(1).map((edge, i) => [
+            edges[i], edge, ...shown.map(([name]) => found[name][i]),
           ]),
         },
         draw: (figure) =>
@@ -162,32 +162,53 @@ const OneRun = (() => {
     draw("scores-test", "Scores of test rows", [
       ["test_positive", "positives", color(0), ""],
       ["test_negative", "negatives", color(1), DASHES[1]],
-    ]);
+    ], edges, score);
     draw("scores-train", "Scores of training rows", [
       ["train_labeled", "labeled", color(2), ""],
-      ["train_unlabeled", "unlabeled", "var(--grey)", DASHES[1]],
-    ]);
-    const chances = found.propensity;
-    if (!chances || !chances.some((value) => value !== null)) return;
-    const known = middles.flatMap((_, i) => (chances[i] === null ? [] : [i]));
-    const line = {
-      x: known.map((i) => middles[i]), y: known.map((i) => chances[i]), color: color(4),
-    };
-    const [least, most] = [Math.min(...line.y), Math.max(...line.y)];
+      ["train_hidden", "hidden positives", color(0), DASHES[2]],
+      ["train_negative", "unlabeled negatives", color(1), DASHES[1]],
+    ], edges, score);
+    if (found.chance_edges) {
+      draw("chances", "Chance of a label, as the learner has it", [
+        ["chance_labeled", "labeled", color(2), ""],
+        ["chance_hidden", "hidden positives", color(0), DASHES[2]],
+      ], found.chance_edges, "Labeling chance");
+    }
+    const middles = edges.slice(1).map((edge, i) => (edge + edges[i]) / 2);
+    const lines = [
+      ["propensity", "as it was", color(4), ""],
+      ["estimated", "as the learner has it", color(3), DASHES[1]],
+    ].flatMap(([name, words, tint, dash]) => {
+      const values = found[name] || [];
+      const known = middles.flatMap((_, i) => (Number.isFinite(values[i]) ? [i] : []));
+      if (!known.length) return [];
+      const [at, y] = [known.map((i) => middles[i]), known.map((i) => values[i])];
+      return [{ key: name, x: at, y, color: tint, dash, name: words }];
+    });
+    if (!lines.length) return;
+    const [least, most] = [Math.min(...lines[0].y), Math.max(...lines[0].y)];
     add(place, {
       id: `propensity-${id}`,
       title: "Chance that a positive was labeled, by its score",
       caption: "A flat line means that labels were drawn at random (SCAR).",
       numbers: {
-        columns: ["from", "to", "propensity"],
-        rows: middles.map((_, i) => [edges[i], edges[i + 1], chances[i]]),
+        columns: ["from", "to", ...lines.map((line) => line.key)],
+        rows: middles.map((_, i) => [
+          edges[i], edges[i + 1], ...lines.map((line) => found[line.key][i]),
+        ]),
       },
       draw: (figure) =>
         curves(figure, {
-          x,
-          y: { low: 0, high: 1.1 * most || 1, label: "Labeling chance" },
-          lines: [{ ...line, name: "mean of training positives" }],
-          points: line.x.map((at, i) => ({ x: at, y: line.y[i], color: line.color })),
+          x: { low: edges[0], high: edges.at(-1), label: score },
+          y: {
+            low: 0,
+            high: 1.1 * Math.max(...lines.flatMap((line) => line.y)) || 1,
+            label: "Labeling chance, mean",
+          },
+          lines,
+          points: lines.flatMap((line) =>
+            line.x.map((at, i) => ({ x: at, y: line.y[i], color: line.color })),
+          ),
           facts: `From ${short(least)} to ${short(most)}.`,
         }),
     });
