@@ -6,6 +6,8 @@ const Charts = (() => {
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2", "1 2"];
   const TEXT = 12.5;
   const LETTER = 0.56 * TEXT;
+  // About as wide as it is drawn: signs of percent take more than digits.
+  const widthOf = (text) => LETTER * (text.length + 0.7 * (text.split("%").length - 1));
 
   function element(name, attributes = {}, text) {
     const made = document.createElementNS(SVG, name);
@@ -108,7 +110,7 @@ const Charts = (() => {
     const { svg, width, height } = drawing;
     const yTicks = ticks(y.low, y.high, 5);
     const yTexts = yTicks.map(y.format || short);
-    const left = 26 + LETTER * Math.max(...yTexts.map((text) => text.length));
+    const left = 26 + Math.max(...yTexts.map(widthOf));
     const toX = scale(x, left, width - 22);
     const toY = scale(y, height - 46, 10);
     const grid = element("g", { class: "grid" });
@@ -230,6 +232,6 @@ const Charts = (() => {
 
   return {
     begin, finish, frame, scale, axisLabel, ticks, curves, dots, element, html, percent, short,
-    DASHES, LETTER,
+    widthOf, DASHES, LETTER,
   };
 })();

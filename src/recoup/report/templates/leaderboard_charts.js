@@ -2,7 +2,7 @@
 const Boards = (() => {
   "use strict";
 
-  const { axisLabel, begin, element, finish, frame, scale, short, ticks, LETTER } = Charts;
+  const { axisLabel, begin, element, finish, frame, scale, short, ticks, widthOf, LETTER } = Charts;
   const SHAPES = 4;
   const LABEL_HEIGHT = 13;
   const NARROW = 560;
@@ -40,7 +40,7 @@ const Boards = (() => {
     const height = Math.round(drawing.height - 46 + foot);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const yTicks = ticks(y.low, y.high, 5);
-    const beside = 26 + LETTER * Math.max(...yTicks.map((tick) => y.format(tick).length));
+    const beside = 26 + Math.max(...yTicks.map((tick) => widthOf(y.format(tick))));
     const left = Math.max(beside, slant(groups[0]) - (width - beside) / groups.length / 2);
     const toY = scale(y, height - foot, 10);
     const room = (width - left - 8) / groups.length;

@@ -221,12 +221,14 @@ const OneRun = (() => {
     if (n < 2) return;
     const at = columns.epoch || Array.from({ length: n }, (_, i) => i + 1);
     const finite = (name) => columns[name].filter(Number.isFinite);
+    const told = names.filter((name) => name !== "seconds");
     const share = (name) => finite(name).every((value) => value >= 0 && value <= 1);
     const isLoss = (name) => /loss|risk/.test(name) || !share(name);
     const kept = { x: best, color: "var(--ink)", dash: DASHES[2], name: "kept weights" };
     for (const [key, title, own] of [
-      ["losses", "Losses by epoch", names.filter(isLoss)],
-      ["measures", "Measures by epoch", names.filter((name) => !isLoss(name))],
+      ["losses", "Losses by epoch", told.filter(isLoss)],
+      ["measures", "Measures by epoch", told.filter((name) => !isLoss(name))],
+      ["times", "Seconds by epoch", names.filter((name) => name === "seconds")],
     ]) {
       const values = own.flatMap(finite);
       if (!values.length) continue;
