@@ -8,7 +8,8 @@ Rows are those that ``study_learners.py pack`` writes, a tenth of the positives 
 learner runs the first epochs of each of its stages, once as it is and once with batches from a
 DataLoader without workers over rows in main memory, each row fetched as five tensors like
 PU-Bench's, and nothing recorded; all else is the same. The seconds of a stage are those of its
-fastest epoch, of the processor's time on a CPU, and stages count by their usual number of epochs.
+fastest epoch, of the processor's time on a CPU, and stages count by their usual number of epochs;
+measured again, the fastest of all is kept.
 Memory is the most that a fit takes beyond what was taken before it, its copy of the rows included:
 of the GPU, or of a process of its own.
 """
@@ -18,7 +19,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -107,17 +107,6 @@ def seconds_per_epoch(stages: list[Part]) -> float:
     return total / sum(stage.planned for stage in stages)
 
 
-def peak_since() -> int:
-    """Return the memory of this process in bytes, and count its peak from here (Linux)."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return peak_now()
-
-
-def peak_now() -> int:
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1])
-
-
 def some_rows(dataset: str, n: int) -> dict[str, Any]:
     """Return some of a dataset's training rows and what is known of them."""
     rows = rows_of(dataset, "case-control", 1001)
@@ -130,6 +119,7 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
     import torch
 
     from recoup import learners
+    from recoup.bench.execute import PeakMemory
 
     key, changed = VARIANTS.get(name, (name, {}))
     learner = learners.make(key, random_state=0, device=device, progress=False, **changed)
@@ -140,17 +130,14 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
     way = looped() if loop else nullcontext()
     with warnings.catch_warnings(), way, first_epochs(epochs) as stages:
         warnings.simplefilter("ignore")
-        if device == "cpu":
-            before = peak_since()
-            learner.fit(rows["X"], rows["s"], **more)
-            memory = peak_now() - before
-        else:
-            gc.collect()  # of the fit before
+        gc.collect()  # of the fit before
+        if device != "cpu":
             torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
-            before = torch.cuda.memory_allocated()
+        with PeakMemory(device) as before:
+            pass
+        with PeakMemory(device) as peak:
             learner.fit(rows["X"], rows["s"], **more)
-            memory = torch.cuda.max_memory_allocated() - before
+    memory = peak.main - before.main if device == "cpu" else peak.gpu - before.gpu
     return {
         "learner": name,
         "seconds": seconds_per_epoch(stages),
@@ -187,16 +174,23 @@ def run(asked: argparse.Namespace) -> None:
     rows = None if on_cpu else some_rows(asked.dataset, asked.rows)
     where = "one core" if on_cpu else torch.cuda.get_device_name()
     kept = {"where": where, "dataset": asked.dataset, "torch": torch.__version__, "learners": []}
-    kept["rows"] = len(rows["s"]) if rows else len(some_rows(asked.dataset, asked.rows)["s"])
-    asked.store[0].parent.mkdir(parents=True, exist_ok=True)
+    kept["rows"] = len((rows or some_rows(asked.dataset, asked.rows))["s"])
+    store = asked.store[0]
+    store.parent.mkdir(parents=True, exist_ok=True)
+    before = json.loads(store.read_text()) if store.exists() else kept
+    if {**before, "learners": []} != kept:
+        raise SystemExit(f"{store} is about {before['rows']} rows of {before['dataset']}.")
+    known = {one["learner"]: one for one in before["learners"] if "error" not in one}
     for name in asked.learners:
         try:
             found = measured(name, asked, rows)
         except Exception as error:
             found = {"learner": name, "error": f"{type(error).__name__}: {error}"[:200]}
+        for part in ("seconds", "usual_seconds") if name in known and "error" not in found else ():
+            found[part] = min(found[part], known[name][part])
         print(json.dumps(found), flush=True)
-        kept["learners"].append(found)
-        asked.store[0].write_text(json.dumps(kept))
+        known[name] = found
+        store.write_text(json.dumps(kept | {"learners": list(known.values())}))
 
 
 def table(kept: dict[str, Any]) -> str:

@@ -83,7 +83,7 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
     X, X_held, X_test = (
         part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_held, rows.X_test)
     )
-    with _PeakMemory(device) as peak:
+    with PeakMemory(device) as peak:
         started = time.perf_counter()
         learner.fit(X, rows.s, **more)
         seconds = time.perf_counter() - started
@@ -198,7 +198,7 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-class _PeakMemory:
+class PeakMemory:
     """Measures the most memory that this process had while something was done."""
 
     main: int | None = None
@@ -213,7 +213,8 @@ class _PeakMemory:
             self._cuda = torch.cuda
             self.device = torch.cuda.get_device_name()
 
-    def __enter__(self) -> _PeakMemory:
+    def __enter__(self) -> PeakMemory:
+        """Count from here."""
         with suppress(OSError):
             # Only where Linux lets a process forget its highest mark; else that of all runs so far.
             Path("/proc/self/clear_refs").write_text("5")
@@ -222,6 +223,7 @@ class _PeakMemory:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Note the most so far."""
         self.main = _highest_mark()
         if self._cuda is not None:
             self.gpu = int(self._cuda.max_memory_allocated())
