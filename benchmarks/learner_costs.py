@@ -17,7 +17,6 @@ of the GPU, or of a process of its own.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import time
 import warnings
@@ -116,8 +115,6 @@ def some_rows(dataset: str, n: int) -> dict[str, Any]:
 
 def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) -> dict[str, Any]:
     """Fit one learner for some epochs of each stage; return seconds per epoch and bytes."""
-    import torch
-
     from recoup import learners
     from recoup.bench.execute import PeakMemory
 
@@ -130,19 +127,13 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
     way = looped() if loop else nullcontext()
     with warnings.catch_warnings(), way, first_epochs(epochs) as stages:
         warnings.simplefilter("ignore")
-        gc.collect()  # of the fit before
-        if device != "cpu":
-            torch.cuda.empty_cache()
-        with PeakMemory(device) as before:
-            pass
         with PeakMemory(device) as peak:
             learner.fit(rows["X"], rows["s"], **more)
-    memory = peak.main - before.main if device == "cpu" else peak.gpu - before.gpu
     return {
         "learner": name,
         "seconds": seconds_per_epoch(stages),
         "epochs": sum(stage.planned for stage in stages),
-        "memory": memory,
+        "memory": peak.main if device == "cpu" else peak.gpu,
     }
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 from recoup._checks import brief
 from recoup.exceptions import InvalidInputError
+
+# A spreadsheet would take text that begins so for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def no_formula(value: Any) -> Any:
+    """Return what to write to CSV so that a spreadsheet takes text for text."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def check_writable(path: str | Path) -> Path:

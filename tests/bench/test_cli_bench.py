@@ -149,6 +149,12 @@ def test_what_is_wrong_is_said_in_one_line(folder, arguments, said):
     assert_one_line(run("bench", *arguments), said)
 
 
+@pytest.mark.parametrize("address", ["garbage", "", "foo://x:1", "tcp://127.0.0.1:port"])
+def test_an_address_that_can_be_none_is_said_at_once(folder, address):
+    result = run("bench", "run", "mine.yaml", "--scheduler", address)
+    assert_one_line(result, "needs the address of a Dask scheduler")
+
+
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(folder, monkeypatch):
     monkeypatch.setattr("recoup.bench.run.SECONDS_TO_CONNECT", 0.5)
     result = run("bench", "run", "mine.yaml", "--scheduler", "tcp://127.0.0.1:9")

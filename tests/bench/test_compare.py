@@ -13,6 +13,7 @@ from scipy import stats
 from recoup._multiplicity import holm
 from recoup.bench.compare import compare
 from recoup.bench.grid import Cell
+from recoup.bench.jobs import SELECTS_NOTHING
 from recoup.bench.significance import critical_difference, friedman, ranks_of
 from recoup.exceptions import InvalidInputError
 
@@ -293,7 +294,8 @@ def test_an_honest_result_stands_in_where_the_protocol_makes_no_difference():
     rows = study()
     for one in list(rows):
         chooses = one["learner"] != "vpu"
-        more = {} if chooses else {"status": "skipped", "reason": "same", "accuracy": None}
+        lost = {"status": "skipped", "reason": SELECTS_NOTHING, "accuracy": None}
+        more = {} if chooses else lost
         rows.append(one | {"protocol": "oracle"} | more)
     oracle = compare(rows, protocol="oracle")
     assert oracle.gaps == ()
@@ -303,8 +305,19 @@ def test_an_honest_result_stands_in_where_the_protocol_makes_no_difference():
     )
     for one in rows:
         if one["protocol"] == "oracle" and one["learner"] == "vpu":
-            one.update(status="failed", reason="broke")
+            one.update(reason="vpu needs rows of both classes")
     assert "vpu" in {item.learner for item in compare(rows, protocol="oracle").left_out}
+
+
+def test_what_nobody_has_a_result_for_is_held_against_nobody():
+    rows = study()
+    absent = [one | {"dataset": "far away"} for one in rows if one["dataset"] == rows[0]["dataset"]]
+    for one in absent:
+        one.update(status="skipped", reason="not at hand", accuracy=None)
+    found = compare(rows + absent + [one | {"dataset": "farther"} for one in absent])
+    assert found.left_out == compare(rows).left_out
+    assert found.ranks == compare(rows).ranks
+    assert {gap.reason for gap in found.gaps} >= {"skipped: not at hand"}
 
 
 def test_the_order_of_rows_makes_no_difference():

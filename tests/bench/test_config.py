@@ -4,6 +4,7 @@ import pytest
 
 from recoup.bench import Plan, read_plan, shipped_plans
 from recoup.bench.config import bytes_of, seconds_of
+from recoup.data import tasks
 from recoup.exceptions import InvalidInputError
 
 SHIPPED = (
@@ -97,6 +98,16 @@ protocols: [honest, oracle]
         ("{datasets: [iris], learners: [naive], limits: {time: soon}}", "a span of time"),
         ("{datasets: [iris], learners: [naive], limits: {memory: 3XB}}", "an amount of memory"),
         ("datasets: [iris]\nlearners: [naive]\nlearners: [nnpu]", "'learners' comes twice"),
+        ("{datasets: [iris], learners: [naive], name: ../away}", "cannot use name"),
+        ("{datasets: [iris], learners: [naive], seeds: [99999999999999999999]}", "seeds.0"),
+        (
+            "{datasets: [iris], learners: [{key: elkan-noto, params: {mode: reweigth}}]}",
+            "A plan with elkan-noto",
+        ),
+        ("{datasets: [iris], learners: [{key: nnpu, params: {alpha: bogus}}]}", "bogus"),
+        ("{datasets: [iris], learners: [{key: nnpu, grid: {epochs: [5, -1]}}]}", "-1"),
+        ("about: 2024-99-99", "month must be in 1..12"),
+        ("[" * 2000, "nested too deeply"),
         ("datasets: [iris", "is no YAML in line 1"),
         ("- iris", "Got list"),
         ("", "Got NoneType"),
@@ -160,6 +171,12 @@ def test_an_estimated_alpha_shows_in_the_name_of_those_that_use_it():
     ]
 
 
+def test_the_first_task_is_what_a_name_alone_stands_for():
+    first, second = (one.name for one in tasks("iris")[:2])
+    plan = Plan(datasets=["iris", f"iris/{first}", f"iris/{second}"], learners=["naive"])
+    assert plan.datasets == ("iris", f"iris/{second}")
+
+
 def test_two_names_of_a_mechanism_are_one_run():
     plan = Plan(datasets=["iris"], learners=["naive"], mechanisms=["scar", "s1"])
     assert len(plan.jobs()) == 1
@@ -177,4 +194,4 @@ def test_no_spans_of_time(text):
 
 
 def test_amounts_of_memory():
-    assert [bytes_of(text) for text in ("500MB", "2 GB", "2gib", 7)] == [500e6, 2e9, 2e9, 7]
+    assert [bytes_of(text) for text in ("500MB", "2 GB", "2gib", 7)] == [500e6, 2e9, 2**31, 7]

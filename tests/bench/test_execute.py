@@ -283,3 +283,13 @@ def test_a_run_keeps_the_chances_that_its_learner_estimates(key, estimates):
     plan = Plan(datasets=["iris"], label_frequencies=[0.5], learners=[key], seeds=[1])
     found = execute.execute(plan.jobs()[0].definition)
     assert ("estimated" in found["details"]["distributions"]) == estimates
+
+
+def test_what_ran_before_in_a_process_changes_neither_time_nor_memory():
+    """The first run pays for no import, and the second for nothing that the first left behind."""
+    first = execute.execute(short("naive").definition)["row"]
+    execute.execute(short("nnpu").definition)
+    second = execute.execute(short("naive").definition)["row"]
+    # Some megabytes are the allocator's; a library takes hundreds.
+    assert first["peak_memory"] < 50e6
+    assert second["peak_memory"] < 50e6

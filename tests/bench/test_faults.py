@@ -5,6 +5,8 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -56,9 +58,17 @@ def command(pid):
         return ""
 
 
+def wait_for(holds):
+    """Wait until something holds, for a minute at most."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def results(path):
     """What must not depend on how often something was killed."""
-    names = ("run", *DEFINED, "learner", "seed", "protocol", "reason", *COMPARED)
+    names = ("run", *DEFINED, "learner", "seed", "protocol", "status", "reason", *COMPARED)
     return [{name: row[name] for name in names} for row in Store(path).rows()]
 
 
@@ -196,6 +206,54 @@ def test_a_second_driver_is_refused_and_an_interrupt_loses_nothing(recoup, write
     while [pid for pid in below if "recoup" in command(pid)] and time.monotonic() < deadline:
         time.sleep(0.1)
     assert [command(pid) for pid in below if "recoup" in command(pid)] == []
+
+
+@pytest.fixture
+def dask(environment, tmp_path):
+    """Start ``dask ...`` in the background, as on machines of a cluster."""
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    started = []
+    yield start
+    for process in reversed(started):
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_cluster_is_free_again_after_an_interrupt(recoup, write_plan, dask, tmp_path):
+    shared = "datasets: [iris], label_frequencies: [0.5]"
+    slow = write_plan(f"{{{shared}, learners: [hangs]}}", "slow.yaml")
+    quick = write_plan(f"{{{shared}, learners: [quick], seeds: [1, 2]}}")
+    where = tmp_path / "where.json"
+    here = ("--host", "127.0.0.1", "--port", "0")
+    dask("scheduler", *here, "--no-dashboard", "--scheduler-file", where)
+    wait_for(where.exists)
+    address = json.loads(where.read_text())["address"]
+    first = recoup("bench", "run", slow, "--scheduler", address)
+    assert "There is no worker yet" in first.stderr.readline()
+    worker = dask("worker", address, "--nthreads", "1", "--no-dashboard")
+
+    def works():
+        return any("isolate" in command(pid) for pid in descendants(worker.pid))
+
+    wait_for(works)
+    os.killpg(first.pid, signal.SIGINT)
+    assert finish(first)[0] == 130
+    wait_for(lambda: not works())
+    code, _, err = finish(recoup("bench", "run", quick, "--scheduler", address))
+    assert code == 0, err
+    assert Store(tmp_path / "plan.sqlite").counts()["done"] == 2
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that takes no files")

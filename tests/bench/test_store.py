@@ -221,6 +221,21 @@ def test_merging_keeps_what_agrees_once(store, tmp_path):
     assert len(again.seconds()) == 4
 
 
+def test_merging_takes_no_offence_at_last_digits_and_at_runs_without_a_result(tmp_path):
+    failed, skipped = (
+        {"status": status, "reason": status, "row": {}} for status in ("failed", "skipped")
+    )
+    one = [(JOB, done(accuracy=0.9)), (replace(JOB, key="pusb"), skipped)]
+    two = [(JOB, done(accuracy=0.9000000000000002)), (replace(JOB, key="pusb"), failed)]
+    paths = [
+        filled(tmp_path / f"{len(found)}{n}.sqlite", found).path
+        for n, found in enumerate((one, two))
+    ]
+    for n, order in enumerate((paths, paths[::-1])):
+        both = merge(order, tmp_path / f"both{n}.sqlite")
+        assert both.counts() == {"done": 1, "failed": 1, "skipped": 0}
+
+
 def test_merging_names_what_contradicts(store, tmp_path):
     other = filled(tmp_path / "other.sqlite", [(replace(JOB, seed=1), done(accuracy=0.7))])
     out = tmp_path / "both.sqlite"
@@ -235,6 +250,33 @@ def test_merging_names_what_contradicts(store, tmp_path):
     for sources, target in ([store.path, "none.sqlite"], out), ([other.path], store.path):
         with pytest.raises(InvalidInputError, match=r"There is no|which exists"):
             merge(sources, target)
+
+
+def test_runs_of_an_earlier_format_are_left_out(store, monkeypatch):
+    monkeypatch.setattr("recoup.bench.jobs.FORMAT", 2)
+    monkeypatch.setattr("recoup.bench.store.FORMAT", 2)
+    with store.writing():
+        store.write(replace(JOB, seed=1), done(accuracy=0.4))
+    assert [row["accuracy"] for row in store.rows()] == [0.4]
+
+
+def test_a_link_leads_to_the_same_lock(store, tmp_path):
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(store.path)
+    with store.writing(), pytest.raises(InvalidInputError, match="Another process writes"):
+        Store(link)._lock()
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_folder_is_no_store(name):
+    with pytest.raises(InvalidInputError, match="it is a folder"), Store(name).writing():
+        pass
+
+
+def test_no_spreadsheet_takes_a_reason_for_a_formula(store, tmp_path):
+    rows = [row | {"reason": "=HYPERLINK(1)"} for row in store.rows()]
+    with export(rows, tmp_path / "runs.csv").open() as stream:
+        assert {row["reason"] for row in csv.DictReader(stream)} == {"'=HYPERLINK(1)"}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

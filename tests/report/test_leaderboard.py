@@ -35,6 +35,7 @@ from leaderboard_pages import (
     table_of,
 )
 from recoup.bench.compare import compare
+from recoup.bench.jobs import SELECTS_NOTHING
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
 from recoup.report.leaderboard import RECOVERED, write_site
@@ -241,7 +242,7 @@ def test_published_figures_stand_beside_ours_in_their_setting_only(show):
 def test_an_honest_run_stands_in_for_a_learner_that_chooses_no_weights(show, rows, tmp_path):
     own = [dict(row) for row in rows]
     for row in matching(own, learner="upu", protocol="oracle"):
-        lose(row, "skipped", "upu selects no weights: its honest run is the same.")
+        lose(row, "skipped", SELECTS_NOTHING)
     page = show(
         "board", write_site(own, details, tmp_path), **CONVENTIONAL | {"protocol": "oracle"}
     )
@@ -257,8 +258,18 @@ def test_an_honest_run_stands_in_for_a_learner_that_chooses_no_weights(show, row
     # The honest run with one seed was skipped too.
     reasons = page.locator("#reasons li").all_text_contents()
     assert [text for text in reasons if "upu" in text] == [
-        "upu on spambase: skipped. upu selects no weights: its honest run is the same."
+        f"upu on spambase: skipped. {SELECTS_NOTHING}"
     ]
+
+
+def test_no_other_skipped_run_is_replaced_by_an_honest_one(show, rows, tmp_path):
+    own = [dict(row) for row in rows]
+    for row in matching(own, learner="upu", protocol="oracle"):
+        lose(row, "skipped", "upu needs rows of both classes")
+    site = write_site(own, details, tmp_path)
+    page = show("board", site, **CONVENTIONAL | {"protocol": "oracle"})
+    line = next(cells for cells in table_of(page, "board") if cells[0].startswith("upu"))
+    assert not any("as honest" in cell for cell in line)
 
 
 def test_figures_that_a_caller_publishes_are_shown(show, rows, tmp_path):

@@ -217,9 +217,14 @@ def _cell_results(
 
 
 def _left_out(grid: Grid, min_coverage: float) -> tuple[LeftOut, ...]:
-    """Name the learners that are not ranked."""
-    finished = np.isfinite(grid.values).sum(axis=(0, 2))
-    planned = int(grid.planned.sum())
+    """Name the learners that are not ranked.
+
+    What nobody has a result for, such as a dataset that is not at hand, is held against nobody.
+    """
+    has_result = np.isfinite(grid.values)
+    finished = has_result.sum(axis=(0, 2))
+    own = [learner not in grid.references for learner in grid.learners]
+    planned = int((grid.planned & has_result[:, own].any(axis=1)).sum())
     found = []
     for k, learner in enumerate(grid.learners):
         if learner in grid.references:

@@ -50,11 +50,16 @@ def bytes_of(size: Any) -> int:
 
     Examples
     --------
-    >>> bytes_of("1.5GB")
-    1500000000
+    >>> bytes_of("1.5GB"), bytes_of("2GiB")
+    (1500000000, 2147483648)
     """
-    text = re.sub(r"(?i)i?b$", "", size.strip()) if isinstance(size, str) else size
-    return int(_amount(text, SIZES, "an amount of memory such as 500MB or 2GB", size))
+    text, units = size, SIZES
+    if isinstance(size, str):
+        text = size.strip()
+        if text.lower().endswith("ib"):
+            units = {unit: 1024**place for place, unit in enumerate(SIZES)}
+        text = re.sub(r"(?i)i?b$", "", text)
+    return int(_amount(text, units, "an amount of memory such as 500MB or 2GB", size))
 
 
 def _amount(value: Any, units: Mapping[str, float], what: str, shown: Any = None) -> float:
@@ -78,6 +83,7 @@ def _unique(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
 Noise: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
+Seed: TypeAlias = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Several = BeforeValidator(_as_list)
 
 
@@ -156,6 +162,8 @@ class LearnerSpec(Part):
                 f"{CALLER} needs values for {empty[0]!r} of {self.key} under grid. Got none."
             )
         _check_plain(self.params | self.grid, self.key)
+        for settings in self.settings():
+            _check_values(self.key, settings)
         return self
 
     def settings(self) -> Iterator[dict[str, Any]]:
@@ -204,7 +212,7 @@ class Plan(Part):
     ['naive', 'weighted']
     """
 
-    name: str = "plan"
+    name: Annotated[str, Field(pattern=r"^\w[\w .-]*$")] = "plan"
     about: str = ""
     datasets: Annotated[tuple[str, ...], Several, Field(min_length=1)]
     schemes: Annotated[tuple[Design, ...], Several, Field(min_length=1)] = ("single-sample",)
@@ -212,7 +220,7 @@ class Plan(Part):
     label_frequencies: Annotated[tuple[Share, ...], Several, Field(min_length=1)] = (0.1,)
     noise: Annotated[tuple[Noise, ...], Several, Field(min_length=1)] = (0.0,)
     learners: Annotated[tuple[LearnerSpec, ...], Several, Field(min_length=1)]
-    seeds: Annotated[tuple[int, ...], Several, Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Seed, ...], Several, Field(min_length=1)] = (0,)
     protocols: Annotated[tuple[Protocol, ...], Several, Field(min_length=1)] = ("honest",)
     alpha: str = KNOWN
     limits: Limits = Limits()
@@ -264,16 +272,19 @@ class Plan(Part):
         from recoup.data import tasks
         from recoup.data.catalog import find_entry
 
+        found = []
         for name in names:
             dataset, _, task = name.partition("/")
             find_entry(dataset, CALLER)
             known = [one.name for one in tasks(dataset)]
+            # The first task is the one that a name alone stands for.
+            found.append(dataset if known[:1] == [task] else name)
             if task and task not in known:
                 raise InvalidInputError(
                     f"{CALLER} needs a task of {dataset!r} after the slash. Got {brief(task)!r}."
                     f"{did_you_mean(task, known)} Its tasks are {brief(known, 200)}."
                 )
-        return _unique(names)
+        return _unique(tuple(found))
 
     @field_validator("mechanisms")
     @classmethod
@@ -382,8 +393,10 @@ def _loaded(text: str, where: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise InvalidInputError(f"{where} is no YAML{line}: {error.problem}.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise InvalidInputError(f"{where} is no YAML: {brief(str(error), 200)}.") from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{where} cannot be read: it is nested too deeply.") from error
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise InvalidInputError(
             f"{where} needs to be YAML with keys such as datasets and learners. "
@@ -415,6 +428,18 @@ def _first_problem(error: ValidationError) -> str:
     if isinstance(first.get("ctx", {}).get("error"), InvalidInputError):
         return f"{reason}.{more}"
     return f"{CALLER} cannot use {place}: {reason}. Got {brief(first['input'])!r}.{more}"
+
+
+def _check_values(key: str, params: dict[str, Any]) -> None:
+    """Refuse parameters that a learner would refuse in each of its runs."""
+    from recoup._prior import estimation_method
+    from recoup.learners import make
+
+    alpha = params.get("alpha")
+    if isinstance(alpha, str) and alpha != KNOWN:
+        estimation_method(alpha, 1.0, CALLER)
+    given = {name: value for name, value in params.items() if (name, value) != ("alpha", KNOWN)}
+    make(key, **given)._check_settings(f"{CALLER} with {key}")
 
 
 def _check_plain(values: Any, key: str) -> None:

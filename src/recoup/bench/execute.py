@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import inspect
 import os
 import platform
@@ -77,8 +79,8 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
     rows = draw_rows(job)
     learner, more = _ready(job, rows, device)
     if learner.tags.backend == "torch":
-        # Its import takes seconds, and is no part of the fit.
         require("torch", purpose=job.key, install="'recoup[torch]'")
+    _warm_up(learner.tags.backend, device)
     flat = learner.tags.backend != "torch"
     X, X_held, X_test = (
         part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_held, rows.X_test)
@@ -125,6 +127,18 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
         "distributions": spread,
     }
     return to_plain(row), to_plain(details)
+
+
+@cache
+def _warm_up(backend: str, device: str) -> None:
+    """Fit something small, once in a process: the first fit waits for imports and for a GPU."""
+    rng = np.random.default_rng(0)
+    X, s = rng.normal(size=(64, 2)), np.repeat([1, 0], 32)
+    if backend == "torch":
+        settings = {"alpha": 0.5, "epochs": 1, "device": device, "progress": False}
+        make("nnpu", random_state=0, **settings).fit(X, s)
+    else:
+        make("naive", random_state=0).fit(X, s)
 
 
 def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]]:
@@ -199,14 +213,14 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 class PeakMemory:
-    """Measures the most memory that this process had while something was done."""
+    """Measures the most memory that something takes, beyond what this process had before."""
 
     main: int | None = None
     gpu: int | None = None
     device = "cpu"
 
     def __init__(self, device: str) -> None:
-        self._cuda = None
+        self._cuda, self._before, self._before_gpu = None, 0, 0
         if device != "cpu":
             import torch
 
@@ -215,18 +229,26 @@ class PeakMemory:
 
     def __enter__(self) -> PeakMemory:
         """Count from here."""
+        gc.collect()
+        with suppress(OSError, AttributeError):
+            # What runs before left free would be taken again without being counted.
+            ctypes.CDLL(None).malloc_trim(0)
         with suppress(OSError):
             # Only where Linux lets a process forget its highest mark; else that of all runs so far.
             Path("/proc/self/clear_refs").write_text("5")
+        self._before = _highest_mark() or 0
         if self._cuda is not None:
+            self._cuda.empty_cache()
             self._cuda.reset_peak_memory_stats()
+            self._before_gpu = int(self._cuda.memory_allocated())
         return self
 
     def __exit__(self, *_: object) -> None:
         """Note the most so far."""
-        self.main = _highest_mark()
+        most = _highest_mark()
+        self.main = None if most is None else most - self._before
         if self._cuda is not None:
-            self.gpu = int(self._cuda.max_memory_allocated())
+            self.gpu = int(self._cuda.max_memory_allocated()) - self._before_gpu
 
 
 def _highest_mark() -> int | None:

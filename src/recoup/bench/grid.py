@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._checks import FloatArray, brief, did_you_mean
+from recoup.bench.jobs import SELECTS_NOTHING
 from recoup.exceptions import InvalidInputError
 
 METRICS = {
@@ -170,7 +171,9 @@ def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, calle
             found[key] = float(value)
     lent = 0
     if protocol != HONEST:
-        skipped = {key for key, reason in reasons.items() if reason.startswith("skipped")}
+        skipped = {
+            key for key, reason in reasons.items() if reason == f"skipped: {SELECTS_NOTHING}"
+        }
         for row in everything:
             value = row.get(metric)
             if row["protocol"] == HONEST and row["status"] == "done" and value is not None:

@@ -34,7 +34,11 @@ SERVE = "import sys; from recoup.bench.isolate import serve; serve(int(sys.argv[
 
 
 def attempt(
-    definition: Mapping[str, Any], seconds: float, memory: int | None, device: str = "cpu"
+    definition: Mapping[str, Any],
+    seconds: float,
+    memory: int | None,
+    device: str = "cpu",
+    owner: str = "",
 ) -> dict[str, Any]:
     """Do a run in the process of this thread; called on a worker.
 
@@ -48,6 +52,8 @@ def attempt(
         Bytes at which it is ended.
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained.
+    owner : str, default=""
+        Who asks for it, and may have it ended by :func:`end_runs`.
 
     Returns
     -------
@@ -55,6 +61,7 @@ def attempt(
         As of :func:`recoup.bench.execute.execute`.
     """
     process = _own_process(device)
+    process.owner = owner
     found = process.do({"definition": definition, "device": device}, seconds, memory)
     if found["status"] == "failed" and (device != "cpu" or found["spoilt"] or not process.alive):
         process.end()
@@ -62,8 +69,17 @@ def attempt(
     return found
 
 
+def end_runs(owner: str) -> None:
+    """End the processes that did their last run for somebody; called on a worker."""
+    for process in _all:
+        if process.owner == owner:
+            process.kill()
+
+
 class Process:
     """A child that does runs, one at a time."""
+
+    owner = ""
 
     def __init__(self, device: str) -> None:
         reading, writing = os.pipe()
@@ -108,9 +124,13 @@ class Process:
         """Whether the child still waits for runs."""
         return self._child.poll() is None
 
+    def kill(self) -> None:
+        """Kill the child; who waits for it is told."""
+        self._child.kill()
+
     def end(self) -> None:
         """Kill the child and close what belongs to it."""
-        self._child.kill()
+        self.kill()
         self._child.wait()
         if self._child.stdin is not None:
             with suppress(OSError):
@@ -189,6 +209,9 @@ _all: list[Process] = []
 
 def _own_process(device: str) -> Process:
     process = _processes.by_device.get(device)
+    if process is not None and not process.alive:
+        process.end()
+        process = None
     if process is None:
         process = _processes.by_device[device] = Process(device)
         _all.append(process)

@@ -21,6 +21,8 @@ Design: TypeAlias = Literal["single-sample", "case-control", "case-control-overl
 # then done anew. Versions of packages are kept beside each run and are no part of it, or an update
 # of one of them would throw away every store.
 FORMAT = 1
+# Why an oracle run is skipped that its honest one can stand in for.
+SELECTS_NOTHING = "The learner selects no weights: its honest run is the same."
 
 KNOWN = "known"
 """As the alpha of a learner: the share that the simulation counted."""
@@ -149,7 +151,7 @@ def _skip_reason(
             f"protocol oracle."
         )
     if protocol == "oracle" and "oracle" not in takes and not needs_propensity:
-        return "The learner selects no weights: its honest run is the same."
+        return SELECTS_NOTHING
     return None
 
 

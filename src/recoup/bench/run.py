@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import queue
+import re
+import secrets
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,15 +19,16 @@ from typing import Any, Literal
 from recoup._checks import brief
 from recoup._optional import require
 from recoup.bench.config import Plan, read_plan
-from recoup.bench.isolate import attempt
+from recoup.bench.isolate import attempt, end_runs
 from recoup.bench.jobs import Job
 from recoup.bench.store import Store
-from recoup.exceptions import InvalidInputError
+from recoup.exceptions import InvalidInputError, RecoupWarning
 
 Kind = Literal["cpu", "gpu"]
 
 # A run whose worker died is given to another one, so often; then it counts as failed.
 RETRIES = 2
+SECONDS_WITHOUT_WORKERS = 5.0
 SLOTS_PER_GPU = 4
 # Runs that can be done at once, so many times over, are the end of a plan.
 LAST_TURNS = 4
@@ -89,6 +93,7 @@ def run_plan(
     limit: float | None = None,
     retry_failed: bool = False,
     watch: Callable[[Counter[str], int], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Do the runs of a plan that a store does not have.
 
@@ -117,6 +122,9 @@ def run_plan(
     watch : callable, optional
         Called with counts (``done``, ``cached``, ``failed``, ``skipped``) and the number of all
         runs, whenever they change.
+    say : callable, optional
+        Called with a line for people, when there is no worker to give runs to; by default it is a
+        warning.
 
     Returns
     -------
@@ -125,7 +133,7 @@ def run_plan(
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
     started = time.monotonic()
     with Store(store).writing() as kept:
-        driver = _Driver(plan, kept, retry_failed, watch)
+        driver = _Driver(plan, kept, retry_failed, watch, say or _warn)
         driver.skip_impossible()
         if driver.waiting:
             _packages()
@@ -139,7 +147,7 @@ def run_plan(
                     client = stack.enter_context(_local(n_cpu, n_gpus, slots))
                     memory = memory or _share_of_memory(n_cpu + n_gpus * slots)
                 else:
-                    client = stack.enter_context(_remote(scheduler))
+                    client = stack.enter_context(_remote(scheduler, driver.name))
                 until = None if limit is None else started + limit
                 driver.drive(client, lines, scheduler is None, until, memory)
         return driver.outcome(time.monotonic() - started)
@@ -154,13 +162,15 @@ class _Driver:
         store: Store,
         retry_failed: bool,
         watch: Callable[[Counter[str], int], None] | None,
+        say: Callable[[str], None],
     ) -> None:
         from recoup._registry import registered
 
         self.plan, self.store = plan, store
         self.jobs = plan.jobs()
         self.counts: Counter[str] = Counter()
-        self.watch = watch
+        self.watch, self.say = watch, say
+        self.name = secrets.token_hex(8)
         self.problems: list[tuple[str, Job]] = []
         self.reasons: Counter[str] = Counter()
         self.tags = {key: cls.tags for key, cls in registered("learners").items()}
@@ -210,7 +220,7 @@ class _Driver:
         """
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         under_way: dict[Any, tuple[Kind, Job]] = {}
-        looked = -1.0
+        looked, began, waits = -1.0, time.monotonic(), False
         room: dict[Kind, int] = {"cpu": 0, "gpu": 0}
         while lines["cpu"] or lines["gpu"] or under_way:
             if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
@@ -218,6 +228,11 @@ class _Driver:
             if until is not None and time.monotonic() > until:
                 lines["cpu"].clear()
                 lines["gpu"].clear()
+            missing = [kind for kind, line in lines.items() if line and not room[kind]]
+            if missing and not waits and time.monotonic() - began > SECONDS_WITHOUT_WORKERS:
+                waits = True
+                how = " that was started with --resources GPU=4" if missing == ["gpu"] else ""
+                self.say(f"There is no worker{how} yet; runs begin when one joins the scheduler.")
             busy = Counter(kind for kind, _ in under_way.values())
             for kind, line in lines.items():
                 for _ in range(min(room[kind] - busy[kind], len(line))):
@@ -255,6 +270,7 @@ class _Driver:
             self.plan.limits.time,
             memory,
             "cuda" if kind == "gpu" else "cpu",
+            self.name,
             key=f"recoup-{job.run}-{time.time_ns()}",
             resources=resources,
             pure=False,
@@ -369,9 +385,21 @@ def _local(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
         yield client
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, RecoupWarning, stacklevel=4)
+
+
 @contextmanager
-def _remote(address: str) -> Iterator[Any]:
+def _remote(address: str, owner: str) -> Iterator[Any]:
     _, distributed = _packages()
+    from distributed.comm.registry import backends
+
+    match = re.fullmatch(r"(?:(\w+)://)?(?:\[[\da-fA-F:.]+\]|[^\s/:\[\]]+):\d{1,5}", address)
+    if match is None or (match[1] is not None and match[1] not in backends):
+        raise InvalidInputError(
+            f"bench run needs the address of a Dask scheduler. Got {brief(address, 100)!r}. Pass "
+            f"one such as tcp://host:8786."
+        )
     try:
         client = distributed.Client(address, set_as_default=False, timeout=SECONDS_TO_CONNECT)
     except (OSError, ValueError, TimeoutError) as error:
@@ -381,7 +409,13 @@ def _remote(address: str) -> Iterator[Any]:
             f"tcp://host:8786."
         ) from error
     with client:
-        yield client
+        try:
+            yield client
+        finally:
+            # Workers outlive this plan; what it had them do, and keep at hand, need not.
+            if client.status == "running":
+                with suppress(Exception):
+                    client.run(end_runs, owner)
 
 
 def _room(client: Any, local: bool) -> dict[Kind, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 import zlib
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from recoup._checks import brief
-from recoup.bench.jobs import Job, canonical
+from recoup._files import no_formula, write_file
+from recoup.bench.jobs import FORMAT, Job, canonical
 from recoup.bench.measure import RECOVERED_METRICS, TRUE_METRICS
 from recoup.exceptions import InvalidInputError
 
@@ -41,7 +43,9 @@ COLUMNS = (
 
 KEPT = ("run", "definition", "status", "reason", "family", *MEASURED, "device", "finished")
 # What two runs of the same definition must agree in to be the same run.
-COMPARED = ("status", *TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
+# Which of two runs of the same definition is kept.
+PREFERRED = ("done", "failed", "skipped")
+COMPARED = (*TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
 BUSY_SECONDS = 30.0
 
 
@@ -89,11 +93,13 @@ class Store:
         return found
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one flat dict per run, sorted by what defines it."""
-        found = [
-            _row(dict(zip(KEPT, values, strict=True)))
-            for values in self._read(f"SELECT {', '.join(KEPT)} FROM runs")
-        ]
+        """Return one flat dict per run, sorted by what defines it.
+
+        Runs of an earlier format, which the same definition would not give today, are left out.
+        """
+        sql = f"SELECT {', '.join(KEPT)} FROM runs"
+        kept = (dict(zip(KEPT, values, strict=True)) for values in self._read(sql))
+        found = [_row(one) for one in kept if json.loads(one["definition"])["format"] == FORMAT]
         return sorted(found, key=_order)
 
     def details(self, run: str) -> dict[str, Any]:
@@ -195,7 +201,14 @@ class Store:
 
     def _lock(self) -> int:
         """Take the lock, which dies with the process that holds it."""
-        path = self.path.with_name(f"{self.path.name}.lock")
+        if self.path.is_dir():
+            raise InvalidInputError(
+                f"Cannot write {self._shown}: it is a folder. Name a file in it, such as "
+                f"runs.sqlite."
+            )
+        # Whoever comes by a link meets the same lock.
+        real = self.path.resolve()
+        path = real.with_name(f"{real.name}.lock")
         if not self.path.parent.is_dir():
             raise InvalidInputError(
                 f"Cannot write {self._shown}: there is no folder "
@@ -208,7 +221,7 @@ class Store:
         except OSError as error:
             raise InvalidInputError(
                 f"Cannot write {self._shown}: its folder takes no new file ({error.strerror}). "
-                f"Choose another folder with --store."
+                f"Choose another folder."
             ) from error
         try:
             import fcntl
@@ -221,7 +234,7 @@ class Store:
             os.close(lock)
             raise InvalidInputError(
                 f"Another process writes to {self._shown}{f' ({holder})' if holder else ''}. Wait "
-                f"for it, or choose another store with --store."
+                f"for it, or choose another store."
             ) from error
         os.ftruncate(lock, 0)
         os.write(lock, f"process {os.getpid()}".encode())
@@ -263,8 +276,8 @@ def _check_owner(connection: sqlite3.Connection, shown: str) -> int:
 def merge(sources: Sequence[str | Path], out: str | Path) -> Store:
     """Bring the runs of several stores together in a new one.
 
-    Runs that are in more than one and agree are kept once. A finished run goes before a failed or
-    skipped one of the same definition.
+    Runs that are in more than one and agree are kept once. Of the same definition, a finished run
+    goes before a failed one, and that before a skipped one.
 
     Parameters
     ----------
@@ -302,9 +315,11 @@ def merge(sources: Sequence[str | Path], out: str | Path) -> Store:
 
 def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, second: Store) -> bool:
     """Say whether one run takes the place of another, which must not contradict it."""
-    if "done" in (new["status"], old["status"]) and new["status"] != old["status"]:
-        return bool(new["status"] == "done")
-    differing = [name for name in COMPARED if new[name] != old[name]]
+    if new["status"] != old["status"]:
+        return PREFERRED.index(new["status"]) < PREFERRED.index(old["status"])
+    if new["status"] != "done":
+        return False
+    differing = [name for name in COMPARED if not _agree(new[name], old[name])]
     if differing:
         name = differing[0]
         raise InvalidInputError(
@@ -313,6 +328,13 @@ def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, secon
             f"{brief(str(second.path), 100)}. Drop one of the stores."
         )
     return False
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Say whether two values are the same, but for last digits in which machines may differ."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(one == other)
 
 
 def describe(row: Mapping[str, Any]) -> str:
@@ -331,8 +353,6 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
     import pyarrow.csv
     import pyarrow.parquet
 
-    from recoup._files import write_file
-
     target = Path(path)
     kinds = {name: pa.float64() for name in ("label_frequency", "noise", *NUMBERS)}
     kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
@@ -346,6 +366,10 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
     if target.suffix.lower() == ".parquet":
         pyarrow.parquet.write_table(table, buffer, compression="zstd")
     elif target.suffix.lower() == ".csv":
+        words = [name for name in COLUMNS if name not in kinds]
+        for name in words:
+            safe = pa.array([no_formula(value) for value in columns[name]], pa.string())
+            table = table.set_column(COLUMNS.index(name), name, safe)
         pyarrow.csv.write_csv(table, buffer)
     else:
         raise InvalidInputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -156,6 +157,8 @@ def run(
         raise InvalidInputError(f"bench run --limit: {error}") from error
     asked = read_plan(name)
     path = _store_path(asked, store)
+    # Asked to end, by a cluster say, it ends as in an interrupt, with all in order.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with _shown_progress(asked.name) as watch:
             outcome = run_plan(
@@ -168,10 +171,13 @@ def run(
                 limit=span,
                 retry_failed=retry_failed,
                 watch=watch,
+                say=_say,
             )
     except KeyboardInterrupt:
         _say(f"Stopped. What was finished is kept in {path}: the same command goes on from there.")
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if as_json:
         print_json({"plan": asked.name, "store": str(path), **outcome.to_dict()})
     else:

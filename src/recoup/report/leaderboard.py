@@ -17,10 +17,11 @@ import numpy as np
 
 import recoup
 from recoup._checks import brief
-from recoup._files import write_file
+from recoup._files import no_formula, write_file
 from recoup._results import to_plain
 from recoup.bench.compare import ROUGH_BELOW, Standing, compare
 from recoup.bench.grid import METRICS, REFERENCE
+from recoup.bench.jobs import SELECTS_NOTHING
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
 from recoup.report.payload import as_island, pack
@@ -52,8 +53,6 @@ RUNS_PER_SHARD = 32
 LONGEST_REASON = 2000
 # Redraws of the seeds for a range of ranks, in each of up to hundreds of settings and metrics.
 REDRAWS = 500
-# A spreadsheet would take text that begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_site(
@@ -178,6 +177,7 @@ def _page_data(
         ],
         "baseline": baseline,
         "published": _published(rows, published),
+        "lent": SELECTS_NOTHING,
         "standings": _standings(rows, baseline, levels),
     }
 
@@ -251,7 +251,7 @@ def _standings(
         here = list(group)
         for protocol, metric in product(levels["protocol"], METRICS):
             own = [row for row in here if row["protocol"] == protocol]
-            if all(row.get(metric) is None for row in own):
+            if not any(row.get(metric) is not None or _is_lent(row) for row in own):
                 continue
             base = baseline if any(row["learner"] == baseline for row in own) else None
             standing = compare(here, metric, protocol=protocol, baseline=base, n_boot=REDRAWS)
@@ -260,6 +260,11 @@ def _standings(
             )
             found.append(entry | _compact(standing, levels))
     return found
+
+
+def _is_lent(row: Row) -> bool:
+    """Say whether an honest run stands in for this one."""
+    return bool(row["status"] == "skipped" and row.get("reason") == SELECTS_NOTHING)
 
 
 def _compact(standing: Standing, levels: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -406,6 +411,4 @@ def _as_csv(rows: Sequence[Row]) -> str:
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return json.dumps(to_plain(dict(value)))
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return no_formula(value)

@@ -150,7 +150,9 @@
       });
       if (!single) options.unshift(new Option("All", "", false, !chosen[name]));
       select.replaceChildren(...options);
-      if (chosen[name]) active.push(Figures.shorten(labels[chosen[name]] || chosen[name], 30));
+      if (!chosen[name]) continue;
+      const shown = name === "metric" ? labels[chosen[name]] : chosen[name];
+      active.push(Figures.shorten(shown, 30));
     }
     byId("filter-summary").textContent = ["Filters", active.join(" \u00b7 ")]
       .filter(Boolean)

@@ -49,7 +49,7 @@ const Runs = (() => {
       if (isDone(i) && codes.protocol[i] === honest) known.set(keyOf(i), i);
     }
     return Int32Array.from({ length: count }, (_, i) => {
-      const lent = codes.status[i] === skipped && codes.protocol[i] !== honest;
+      const lent = codes.status[i] === skipped && text("reason", i) === page.lent;
       return isDone(i) ? i : (lent ? known.get(keyOf(i)) : undefined) ?? -1;
     });
   }

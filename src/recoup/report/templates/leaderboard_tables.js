@@ -252,7 +252,8 @@ const Tables = (() => {
       const own = Runs.select({ learner }, runs);
       const cells = datasets.map((dataset) => {
         const here = Runs.select({ dataset }, own);
-        const theirs = comparable && (Runs.published[learner] || {})[dataset];
+        const known = Object.hasOwn(Runs.published, learner) ? Runs.published[learner] : {};
+        const theirs = comparable && Object.hasOwn(known, dataset) ? known[dataset] : undefined;
         const test = standing && standing.testOf(learner, dataset);
         return { dataset, ...Runs.average(metric, here), here, theirs, ...test };
       });

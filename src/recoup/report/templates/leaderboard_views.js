@@ -147,7 +147,9 @@ const Views = (() => {
       learners.flatMap(({ cells }) => cells.filter(used).map((cell) => cell.mean)),
     );
     // The length of a bar is its value only if bars begin at zero.
-    const y = { ...rangeOf(values), low: Math.min(extent(values)[0], 0), label: `${label} (%)` };
+    const range = rangeOf(values);
+    const low0 = Math.min(extent(values)[0], 0);
+    const y = { ...range, low: low0, high: Math.max(range.high, 0), label: `${label} (%)` };
     const place = grid(parent);
     shown.forEach((panel, k) => {
       const series = [];
