@@ -116,7 +116,7 @@ def some_rows(dataset: str, n: int) -> dict[str, Any]:
 def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) -> dict[str, Any]:
     """Fit one learner for some epochs of each stage; return seconds per epoch and bytes."""
     from recoup import learners
-    from recoup.bench.execute import PeakMemory
+    from recoup.bench.execute import PeakMemory, warm_up
 
     key, changed = VARIANTS.get(name, (name, {}))
     learner = learners.make(key, random_state=0, device=device, progress=False, **changed)
@@ -124,6 +124,7 @@ def cost(name: str, rows: dict[str, Any], device: str, epochs: int, loop: bool) 
     taken = learner.get_params()
     learner.set_params(**{one: value for one, value in known.items() if one in taken})
     more = {"y_true": rows["y"]} if learner.tags.requires_true_labels else {}
+    warm_up("torch", device)
     way = looped() if loop else nullcontext()
     with warnings.catch_warnings(), way, first_epochs(epochs) as stages:
         warnings.simplefilter("ignore")

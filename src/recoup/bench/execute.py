@@ -80,7 +80,7 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
     learner, more = _ready(job, rows, device)
     if learner.tags.backend == "torch":
         require("torch", purpose=job.key, install="'recoup[torch]'")
-    _warm_up(learner.tags.backend, device)
+    warm_up(learner.tags.backend, device)
     flat = learner.tags.backend != "torch"
     X, X_held, X_test = (
         part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_held, rows.X_test)
@@ -130,7 +130,7 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @cache
-def _warm_up(backend: str, device: str) -> None:
+def warm_up(backend: str, device: str) -> None:
     """Fit something small, once in a process: the first fit waits for imports and for a GPU."""
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(64, 2)), np.repeat([1, 0], 32)
