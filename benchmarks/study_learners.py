@@ -50,7 +50,8 @@ rows for negatives, `pn` knows all classes. `python benchmarks/study_learners.py
 Networks were trained with the seeds 103, 250, 666, 777 and 2026, which had no part in choosing
 their settings; the others, which choose nothing, with 2, 25, 42, 52 and 99. All ran on one H200,
 several at a time, but for Spambase and Mushroom with `self-pu` and what follows it, which ran on a
-CPU; these have one to four seeds in the single-sample design. `lagam` makes its support set from PU rows (its paper has one with true labels).
+CPU; these have one to four seeds in the single-sample design. `lagam` makes its support set from
+PU rows (its paper has one with true labels).
 
 Choosing without classes costs next to nothing: over the {n} fits of all networks but `pn` it is
 {cost:.2f} points below the choice by classes in the mean, at most {worst:.1f} in one of the

@@ -229,7 +229,8 @@ class _Driver:
                 lines["cpu"].clear()
                 lines["gpu"].clear()
             missing = [kind for kind, line in lines.items() if line and not room[kind]]
-            if missing and not waits and time.monotonic() - began > SECONDS_WITHOUT_WORKERS:
+            late = time.monotonic() - began > SECONDS_WITHOUT_WORKERS
+            if missing and late and not (local or waits):
                 waits = True
                 how = " that was started with --resources GPU=4" if missing == ["gpu"] else ""
                 self.say(f"There is no worker{how} yet; runs begin when one joins the scheduler.")
