@@ -34,7 +34,10 @@ from study_learners import NETWORKS, VARIANTS, rows_of
 ABOUT = """\
 The network is the same for all, so what a learner costs beside PN is what its loss needs: other
 views of a row, a second network, a generator, clusters. The last two columns say what the rows in
-place and the recorded steps are worth to it. `python benchmarks/learner_costs.py` makes this page.\
+place and the recorded steps are worth to it. On one core the convolutions take nearly all of the
+time of an image, so that the way its row is fetched hardly matters, and figures of the same learner
+differ by some percent from one process to the next. `vae-pu` on MNIST is left out on a core, where
+its first epochs take more than ten minutes. `python benchmarks/learner_costs.py` makes this page.\
 """
 
 
