@@ -33,11 +33,12 @@ from study_learners import NETWORKS, VARIANTS, rows_of
 
 ABOUT = """\
 The network is the same for all, so what a learner costs beside PN is what its loss needs: other
-views of a row, a second network, a generator, clusters. The last two columns say what the rows in
-place and the recorded steps are worth to it. On one core the convolutions take nearly all of the
-time of an image, so that the way its row is fetched hardly matters, and figures of the same learner
-differ by some percent from one process to the next. `vae-pu` on MNIST is left out on a core, where
-its first epochs take more than ten minutes. `python benchmarks/learner_costs.py` makes this page.\
+views of a row, a second network, a generator, clusters; an epoch of `lbe` is a round of a hundred
+steps. The last two columns say what the rows in place and the recorded steps are worth to it. On
+one core the convolutions take nearly all of the time of an image, so that the way its row is
+fetched hardly matters, and figures of the same learner differ by some percent from one process to
+the next. `vae-pu` on MNIST is left out on a core, where its first epochs take more than ten
+minutes. `python benchmarks/learner_costs.py` makes this page.\
 """
 
 
@@ -202,7 +203,7 @@ def table(kept: dict[str, Any]) -> str:
         lines.append(
             f"| {name} | {one['epochs']} | {one['seconds']:.3f} | "
             f"{one['seconds'] / pn['seconds']:.1f} | {one['memory'] / pn['memory']:.1f} | "
-            f"{one['usual_seconds']:.2f} | {ratio:.1f} |"
+            f"{one['usual_seconds']:.2f} | {ratio:.3g} |"
         )
     return "\n".join(lines)
 
