@@ -122,6 +122,21 @@ def test_what_is_wrong_is_said_in_one_line(read, text, said):
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("my plan (2)", "my plan -2-"),
+        ("(x)", "x-"),
+        ("\u00e9t\u00e9", "\u00e9t\u00e9"),
+        ("((", "plan"),
+    ],
+)
+def test_a_file_may_be_called_as_it_likes(tmp_path, stem, name):
+    path = tmp_path / f"{stem}.yaml"
+    path.write_text("{datasets: [iris], learners: [naive]}")
+    assert read_plan(path).name == name
+
+
 def test_an_unknown_plan_names_the_nearest(tmp_path):
     with pytest.raises(InvalidInputError, match="Did you mean 'smoke'"):
         read_plan("smok")

@@ -342,7 +342,9 @@ def read_plan(source: str | Path) -> Plan:
     shipped = files("recoup.bench").joinpath("plans", f"{source}.yaml")
     named = re.fullmatch(r"[\w-]+", str(source)) is not None
     if path.is_file():
-        name, where = path.stem, brief(str(source), 200)
+        # A file may be called as it likes.
+        name = re.sub(r"[^\w .-]+|^\W+", "-", path.stem).lstrip(" .-") or "plan"
+        where = brief(str(source), 200)
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
