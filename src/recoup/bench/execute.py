@@ -139,9 +139,6 @@ def warm_up(backend: str, device: str) -> None:
         make("nnpu", random_state=0, **settings).fit(X, s)
     else:
         make("naive", random_state=0).fit(X, s)
-    # What was imported stays; looking through it before each run would take a tenth of a second.
-    gc.collect()
-    gc.freeze()
 
 
 def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]]:
