@@ -98,8 +98,10 @@ class Store:
         Runs of an earlier format, which the same definition would not give today, are left out.
         """
         sql = f"SELECT {', '.join(KEPT)} FROM runs"
-        kept = (dict(zip(KEPT, values, strict=True)) for values in self._read(sql))
-        found = [_row(one) for one in kept if json.loads(one["definition"])["format"] == FORMAT]
+        kept = [dict(zip(KEPT, values, strict=True)) for values in self._read(sql)]
+        for one in kept:
+            one["definition"] = json.loads(one["definition"])
+        found = [_row(one) for one in kept if one["definition"]["format"] == FORMAT]
         return sorted(found, key=_order)
 
     def details(self, run: str) -> dict[str, Any]:
@@ -402,7 +404,7 @@ def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(kept: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that everybody reads, in their order."""
-    job = Job.of(json.loads(kept.pop("definition")))
+    job = Job.of(kept.pop("definition"))
     named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
     found = kept | named | {"params": dict(job.params)}
     return {name: found[name] for name in COLUMNS}

@@ -210,6 +210,11 @@ class TrainingRows:
         return self.population[~self.has_label[self.population]]
 
     @property
+    def held_unlabeled(self) -> Tensor:
+        """Places of the held-out rows that have no label."""
+        return self.held_population[~self.has_label[self.held_population]]
+
+    @property
     def has_label(self) -> Tensor:
         """Whether each row, held out or not, is labeled."""
         import torch

@@ -458,8 +458,8 @@ class TorchPULearner(PULearner):
         from torch.nn.functional import softplus
 
         rows = self._rows
-        held = rows.held_population[~rows.has_label[rows.held_population]]
-        labeled, others = self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held)
+        labeled = self._scores(rows.X, rows.held_labeled)
+        others = self._scores(rows.X, rows.held_unlabeled)
         return -float(softplus(-labeled).mean() + softplus(others).mean())
 
     def _oracle_judge(

@@ -246,9 +246,8 @@ class HolisticPU(TorchPULearner):
         self.network_.load_state_dict(self._new_network("HolisticPU.fit").state_dict())
         self._teacher = teacher_of(self.network_)
         self._history: list[FloatArray] = []
-        unlabeled = rows.held_population[~rows.has_label[rows.held_population]]
         # Rows to train on first, then the two kinds that are held out.
-        self._watched = (rows.unlabeled, rows.held_labeled, unlabeled)
+        self._watched = (rows.unlabeled, rows.held_labeled, rows.held_unlabeled)
         self._memory["pseudo-labels"] = rows.has_label.float()
         self._memory["trust"] = torch.zeros((), device=rows.X.device)
 

@@ -259,8 +259,9 @@ class P3Mix(TorchPULearner):
     def _rank_labels(self) -> float:
         """Say how high held-out labeled rows rank among the unlabeled ones, as an AUC."""
         rows = self._rows
-        held = rows.held_population[~rows.has_label[rows.held_population]]
-        return _auc(self._scores(rows.X, rows.held_labeled), self._scores(rows.X, held))
+        return _auc(
+            self._scores(rows.X, rows.held_labeled), self._scores(rows.X, rows.held_unlabeled)
+        )
 
     def _noted(self, told: float) -> float:
         self._told.append(told)
