@@ -8,7 +8,7 @@ import pytest
 import recoup
 
 HEAVY = (
-    *("duckdb", "jinja2", "matplotlib", "narwhals", "pandas", "plotly", "polars", "pyarrow"),
+    *("duckdb", "jinja2", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
     *("pyspark", "scipy", "sklearn", "torch"),
 )
 
