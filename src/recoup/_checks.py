@@ -70,9 +70,10 @@ def check_alpha_beta(alpha: Any, beta: Any, caller: str) -> None:
 def as_array(values: Any, name: str, caller: str) -> NDArray[Any]:
     """Turn input into an array, without copying where possible; masked values are refused."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        n_masked = np.count_nonzero(np.ma.getmaskarray(values))
         raise InvalidInputError(
-            f"{caller} needs a value in every row of {name}. Got {np.ma.count_masked(values):,} "
-            f"masked ones of {values.size:,}. Drop these rows from all arrays, or fill them."
+            f"{caller} needs a value in every row of {name}. Got {n_masked:,} masked ones of "
+            f"{values.size:,}. Drop these rows from all arrays, or fill them."
         )
     return np.asarray(values)
 
