@@ -46,7 +46,10 @@ def refusal(make, *args, **options) -> str:
 
 SAME_ROWS = {
     "ids that begin like comments": with_id("#10007"),
-    "some ids that begin like comments": lines(*ROWS, ("#1", 0, 0.125), ("#2", 1, 0.5)),
+    "some ids that begin like comments": lines((10007, 1, 0.75), ("#10008", 0, 0.5), (9, 0, 0.5)),
+    "last ids that begin like comments": lines(
+        *((f"{'#' * (i > 1500)}{i}", i % 2, i / 2000) for i in range(2000))
+    ),
     "a header that begins like a comment": "#id,s,p\n" + with_id("x").removeprefix(HEADER),
     "other signs of comments": with_id("//7") + with_id("%7").removeprefix(HEADER),
     "ids with a quote inside": with_id('5" disk'),
@@ -338,7 +341,7 @@ def tickets(n=2000):
     rng = np.random.default_rng(3)
     s = (rng.random(n) < 0.3).astype(int)
     p = np.round(rng.random(n) * 0.7 + 0.3 * s, 4)
-    ids = np.where(p > 0.6, "#1000", "1000")
+    ids = [f"{'#' * int(one > 0.6)}{place}" for place, one in enumerate(p)]
     return pd.DataFrame({"id": ids, "s": s, "p": p, "q": -p})
 
 

@@ -241,7 +241,7 @@ def _typed_csv(relation: Any, columns: Sequence[str], name: str) -> Any:
     counts = [
         f"count({cell}), count(*) FILTER (lower(trim({cell})) IN ('true', 'false')), "
         f"min({cell}) FILTER ({cell} IS NOT NULL AND {number} IS NULL), "
-        f"min({cell}) FILTER (abs({number}) >= {SHARED_FLOATS} AND "
+        f"min({cell}) FILTER (isfinite({number}) AND abs({number}) >= {SHARED_FLOATS} AND "
         f"regexp_full_match(trim({cell}), '[+-]?[0-9_]+'))"
         for cell, number in cells
     ]
