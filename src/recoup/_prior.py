@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief, check_alpha_beta, did_you_mean
+from recoup._checks import FloatArray, as_floats, brief, check_alpha_beta, did_you_mean
 from recoup._registry import registered
 from recoup.exceptions import InvalidInputError
 
@@ -45,7 +45,7 @@ class Prior:
                 f"take every unlabeled row as negative."
             )
         check_alpha_beta(alpha, beta, caller)
-        values, betas = np.asarray(alpha, float), np.asarray(beta, float)
+        values, betas = as_floats(alpha, "alpha", caller), as_floats(beta, "beta", caller)
         if betas.ndim and betas.shape != values.shape:
             raise InvalidInputError(
                 f"{caller} needs draws of beta paired with draws of alpha. Got {betas.size} and "
@@ -78,7 +78,7 @@ class Prior:
         source = estimate if hasattr(estimate, "to_dict") else None
         draws = getattr(estimate, "draws", None)
         if draws is not None and len(draws):
-            pairs = np.asarray(draws, float).reshape(len(draws), -1)
+            pairs = as_floats(draws, "draws", caller).reshape(len(draws), -1)
             betas = pairs[:, 1] if pairs.shape[1] > 1 else None
             check_alpha_beta(pairs[:, 0], beta if betas is None else betas, caller)
             return cls(center, beta, None, pairs[:, 0], betas, source)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._checks import (
     FloatArray,
+    as_floats,
     as_numbers,
     brief,
     check_same_length,
@@ -163,7 +164,7 @@ class ScarTest:
         -------
         ndarray of shape (k,)
         """
-        values = np.atleast_1d(np.asarray(alphas, float))
+        values = np.atleast_1d(as_floats(alphas, "alphas", CALLER))
         for value in values:
             _check_leaves_both(float(Prior.of(value, 1.0, CALLER).alpha), self.n_unlabeled)
         return np.array([self.ranking.p_value(float(value)) for value in values])
