@@ -266,7 +266,10 @@ def reproduce(
         raise InvalidInputError(
             f"reproduce needs jobs to be a whole number of at least 1. Got {brief(jobs)}."
         )
+    from recoup._files import check_own_folder
+
     folder = Path("recoup-reproduce") / chosen.key if out is None else Path(out)
+    check_own_folder(folder, (PAGE,), VERDICTS)
     runs = _checked_runs(chosen, size)
     store = _writable(folder / "runs" / size)
     paths = [store / f"{run.name}.json" for run in runs]
