@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recoup._checks import brief, did_you_mean
+from recoup._core.checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 TABLES = (".csv", ".parquet")
