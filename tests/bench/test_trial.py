@@ -92,7 +92,7 @@ def poisoned(monkeypatch):
         parts = {
             name: Poisoned(getattr(found.classes, name)) for name in ("train", "choose", "test")
         }
-        return replace(found, classes=rows.Classes(**parts))
+        return replace(found, classes=trial_data.Classes(**parts))
 
     def evaluated(y_true, scores, predicted):
         Poisoned.released = True
@@ -168,12 +168,12 @@ def test_what_is_not_at_hand_is_skipped(monkeypatch, tmp_path):
     monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path))
     monkeypatch.setattr(trial_data, "_absent", {})
-    rows._loaded.cache_clear()
+    trial_data._loaded.cache_clear()
     job = replace(BASE, dataset="batteryless_s1")
     found = trial.execute(job.definition)
     assert found["status"] == "skipped"
     assert "RECOUP_DATA" in found["reason"]
-    assert "batteryless_s1" in rows._absent
+    assert "batteryless_s1" in trial_data._absent
 
 
 def test_what_a_learner_refuses_is_skipped():
