@@ -50,39 +50,39 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.installed $(PEERS)/.installed
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/networks.py
-	$(BIN)/python benchmarks/priors_speed.py
-	$(BIN)/python benchmarks/km.py
-	$(PEERS)/bin/python benchmarks/peers.py
+	$(BIN)/python -m tools.speed.evaluation
+	$(BIN)/python -m tools.speed.bagged_networks
+	$(BIN)/python -m tools.speed.priors
+	$(BIN)/python -m tools.speed.kernel_means
+	$(PEERS)/bin/python -m tools.speed.peers
 
 reproduce: data $(VENV)/.installed
-	for paper in $$($(BIN)/python -c 'from recoup.reproduce import papers; print(*papers())'); do \
-	    $(BIN)/recoup reproduce $$paper --full --out docs/papers/$$paper || exit 1; \
+	for paper in $$($(BIN)/python -c 'from papers import papers; print(*papers())'); do \
+	    $(BIN)/python -m papers $$paper --full --out docs/papers/$$paper || exit 1; \
 	done
-	$(BIN)/python -c 'from recoup.reproduce import write_overview as write; \
+	$(BIN)/python -c 'from papers import write_overview as write; \
 	    write("docs/papers", "docs/papers.md")'
 
 study: $(VENV)/.installed
-	$(BIN)/python benchmarks/study_intervals.py
-	$(BIN)/python benchmarks/study_bounds.py
+	$(BIN)/python -m tools.studies.intervals
+	$(BIN)/python -m tools.studies.bounds
 	@mkdir -p $(RECOUP_STUDY)
-	$(BIN)/python benchmarks/study_scar_test.py --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
+	$(BIN)/python -m tools.studies.scar_test --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
 
 study-priors: data $(VENV)/.installed
-	$(BIN)/python benchmarks/prior_tasks.py pack --kind study
-	$(BIN)/python benchmarks/prior_tasks.py score --kind study
-	$(BIN)/python benchmarks/study_priors.py --write docs/priors-study.md
-	$(BIN)/python benchmarks/study_recovered_auc.py --write docs/recovered-auc.md
+	$(BIN)/python -m tools.studies.prior_tasks pack --kind study
+	$(BIN)/python -m tools.studies.prior_tasks score --kind study
+	$(BIN)/python -m tools.studies.priors --write docs/priors-study.md
+	$(BIN)/python -m tools.studies.recovered_auc --write docs/recovered-auc.md
 
 # In this order: the combination asks the other two.
 train-priors: data $(VENV)/.installed-torch
-	$(BIN)/python benchmarks/train_dist_curve.py --out $(WEIGHTS)/dist_curve.npz
-	$(BIN)/python benchmarks/train_share_net.py --out $(WEIGHTS)/share_net.npz
-	$(BIN)/python benchmarks/prior_tasks.py pack --kind training
-	$(BIN)/python benchmarks/prior_tasks.py score --kind training
+	$(BIN)/python -m tools.training.dist_curve --out $(WEIGHTS)/dist_curve.npz
+	$(BIN)/python -m tools.training.share_net --out $(WEIGHTS)/share_net.npz
+	$(BIN)/python -m tools.studies.prior_tasks pack --kind training
+	$(BIN)/python -m tools.studies.prior_tasks score --kind training
 	rm -f $(RECOUP_STUDY)/auto_rows.npz  # what the networks before these said
-	$(BIN)/python benchmarks/train_auto.py --out $(WEIGHTS)/auto.npz
+	$(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto.npz
 
 data:
 	@if [ ! -d "$$RECOUP_DATA" ]; then \
@@ -94,7 +94,7 @@ data:
 clean:
 	rm -rf $(VENV) $(PEERS) dist site recoup-demo .hypothesis .import_linter_cache \
 	    .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests papers tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-study:
 	rm -rf build

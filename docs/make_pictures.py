@@ -17,7 +17,7 @@ import matplotlib as mpl
 import numpy as np
 
 import recoup
-from recoup.metrics._spec import metric_spec
+from recoup.metrics.spec import metric_spec
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

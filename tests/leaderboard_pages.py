@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recoup.bench.grid import METRICS
-from recoup.report.leaderboard import RECOVERED
+from recoup.bench.result_array import METRICS
+from recoup.report.leaderboard.site import RECOVERED
 
 EVIL = "<script>alert(1)</script>"
 IMAGE = "<img src=x onerror=alert(1)>"

@@ -18,11 +18,11 @@ from playwright.sync_api import sync_playwright
 from sklearn.naive_bayes import GaussianNB
 
 import recoup
-from recoup._results import DASH, MOST_ROWS, html_facts, html_table, show_number, show_range
+from papers import Claim, Experiment, Page, Run, reproduce
+from recoup._core.results import DASH, MOST_ROWS, html_facts, html_table, show_number, show_range
 from recoup.data import PUDataset
 from recoup.metrics import bounds
 from recoup.priors import PriorEstimate, scar_test
-from recoup.reproduce import Claim, Experiment, Page, Run, reproduce
 from recoup.scores import crossfit
 
 HOSTILE = "</table><script>alert(1)</script> \"'&amp; \ud800"

@@ -30,11 +30,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from recoup._core.moved import answer_to_old_names
+
 if TYPE_CHECKING:
-    from recoup import data, learners, metrics, plot, priors, scores
-    from recoup.comparison import Comparison, compare
+    from recoup import (
+        bench,
+        data,
+        learners,
+        metrics,
+        plot,
+        priors,
+        report,
+        scores,
+        selection,
+        simulation,
+    )
     from recoup.data import load_example
-    from recoup.evaluation import Estimate, Evaluation, evaluate
+    from recoup.evaluation.compare import Comparison, compare
+    from recoup.evaluation.evaluate import evaluate
+    from recoup.evaluation.results import Estimate, Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
     from recoup.report import Report
     from recoup.scores import ScoreTable
@@ -52,6 +66,7 @@ __all__ = [
     "Report",
     "ScoreTable",
     "__version__",
+    "bench",
     "compare",
     "data",
     "evaluate",
@@ -60,13 +75,19 @@ __all__ = [
     "metrics",
     "plot",
     "priors",
+    "report",
     "scores",
+    "selection",
     "simulate",
+    "simulation",
 ]
 
-_ROOMS = ("data", "learners", "metrics", "plot", "priors", "scores")
+_ROOMS = (
+    *("bench", "data", "learners", "metrics", "plot", "priors", "report", "scores"),
+    *("selection", "simulation"),
+)
 _HOMES = {
-    "Comparison": "comparison",
+    "Comparison": "evaluation",
     "Estimate": "evaluation",
     "Evaluation": "evaluation",
     "InvalidInputError": "exceptions",
@@ -74,17 +95,19 @@ _HOMES = {
     "RecoupWarning": "exceptions",
     "Report": "report",
     "ScoreTable": "scores",
-    "compare": "comparison",
+    "compare": "evaluation",
     "evaluate": "evaluation",
     "load_example": "data",
     "simulate": "simulation",
 }
 
+answer_to_old_names()
+
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first asked for, so that ``import recoup`` stays quick."""
     if name == "__version__":
-        from recoup._version import installed_version
+        from recoup._core.version import installed_version
 
         value: Any = installed_version()
     elif name in _ROOMS:

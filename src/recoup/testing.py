@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray
+from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import LearnerTags
 from recoup.priors import PriorEstimate, PriorTags

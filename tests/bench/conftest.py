@@ -16,7 +16,7 @@ import os
 import signal
 import time
 import numpy as np
-from recoup.learners._base import LearnerTags, PULearner
+from recoup.learners.base import LearnerTags, PULearner
 
 
 class Quick(PULearner):

@@ -10,7 +10,6 @@ from http.client import HTTPException
 import psutil
 import pytest
 from distributed import Security
-
 from test_cli import run
 
 HANGS = "{datasets: [iris], label_frequencies: [0.5], learners: [hangs], seeds: [1, 2]}"
@@ -34,7 +33,7 @@ def addresses(recoup, write_plan):
     deadline = time.monotonic() + 60
     while True:
         below = driver.children(recursive=True)
-        if sum("recoup.bench.isolate" in " ".join(one.cmdline()) for one in below) == 2:
+        if sum("recoup.bench.worker" in " ".join(one.cmdline()) for one in below) == 2:
             return listening([driver, *below])
         assert time.monotonic() < deadline
         time.sleep(0.1)

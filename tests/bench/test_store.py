@@ -253,7 +253,7 @@ def test_merging_names_what_contradicts(store, tmp_path):
 
 
 def test_runs_of_an_earlier_format_are_left_out(store, monkeypatch):
-    monkeypatch.setattr("recoup.bench.jobs.FORMAT", 2)
+    monkeypatch.setattr("recoup.bench.job.FORMAT", 2)
     monkeypatch.setattr("recoup.bench.store.FORMAT", 2)
     with store.writing():
         store.write(replace(JOB, seed=1), done(accuracy=0.4))

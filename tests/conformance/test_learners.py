@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from recoup import learners
-from recoup._registry import registered
+from recoup._core.registry import registered
 from recoup.cli import app
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PUAUL, LearnerTags, PULearner
@@ -115,7 +115,7 @@ def test_reported_figures_are_of_learners_that_there_are():
 
 def test_listing_learners_leaves_torch_alone():
     program = (
-        "import sys; from recoup._registry import registered; registered('learners');"
+        "import sys; from recoup._core.registry import registered; registered('learners');"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

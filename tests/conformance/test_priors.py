@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from recoup._registry import registered
+from recoup._core.registry import registered
 from recoup.priors import BBE, PriorTags
-from recoup.priors._base import Finding, ScorePriorEstimator
+from recoup.priors.base import Finding, ScorePriorEstimator
 from recoup.testing import check_prior_estimator, prior_estimator_checks
 
 CHECKS = {check.__name__: check for check in prior_estimator_checks()}

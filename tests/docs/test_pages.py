@@ -33,7 +33,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 NOT_RUN = {
     "pip install recoup": "needs a package index",
     "make .venv-peers/.installed": "installs other packages, from an index",
-    ".venv-peers/bin/python benchmarks/peers.py": "takes minutes, and those packages",
+    ".venv-peers/bin/python -m tools.speed.peers": "takes minutes, and those packages",
     "recoup bench run smoke": "takes minutes",
     "recoup bench report smoke.sqlite --out site": "needs that run",
     "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",

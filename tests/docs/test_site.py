@@ -40,8 +40,8 @@ ROOMS = {
     "recoup.plot": "plot",
     "recoup.report": "plot",
     "recoup.testing": "testing",
-    "recoup.reproduce": "reproduce",
     "recoup.evaluation": "evaluate",
+    "recoup.selection": "selection",
 }
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from recoup import metrics
 from recoup.metrics import aul, roc_auc, roc_curve
-from recoup.metrics._spec import POINT_METRICS
+from recoup.metrics.spec import POINT_METRICS
 
 # AUL paper, Figure 1a: 20 examples.
 AUL_SCORES = np.array(

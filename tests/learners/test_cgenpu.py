@@ -13,7 +13,7 @@ from learners.toy import assert_same_bits, small_network
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import cgenpu
-from recoup.learners._steps import TrainingRows
+from recoup.learners._training.stages import TrainingRows
 from recoup.learners.cgenpu import CGenPU
 
 QUICK = {"network": small_network, "hidden_units": 16, "least_steps": 4, "epochs": 1}

@@ -6,8 +6,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup.exceptions import InvalidInputError
-from recoup.learners._aligning import clipped, mixed_entropy_loss
-from recoup.learners._steps import cosine
+from recoup.learners._training.stages import cosine
+from recoup.learners._training.two_stage import clipped, mixed_entropy_loss
 from recoup.learners.dist_pu import DistPU, distribution_loss, entropy, rising_weight
 
 TOY = SETTINGS | {

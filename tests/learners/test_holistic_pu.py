@@ -14,7 +14,7 @@ from learners.toy import (
 )
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.learners import _steps
+from recoup.learners._training import stages as _steps
 from recoup.learners.holistic_pu import (
     HolisticPU,
     adjacent_trends,

@@ -9,7 +9,7 @@ import torch
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
-from recoup.learners._steps import Batch
+from recoup.learners._training.stages import Batch
 from recoup.learners.lagam import (
     LaGAM,
     balanced_loss,

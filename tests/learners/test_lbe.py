@@ -10,7 +10,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_sam
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import lbe
-from recoup.learners._steps import Batch
+from recoup.learners._training.stages import Batch
 from recoup.learners.lbe import LBE
 
 TOY = {

@@ -7,7 +7,7 @@ import torch
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits
 from recoup.exceptions import InvalidInputError
 from recoup.learners import NNPU, UPU
-from recoup.learners._risks import margin_loss, pu_risks
+from recoup.learners._training.risks import margin_loss, pu_risks
 
 
 def logits(*values):

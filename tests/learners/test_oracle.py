@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
 from learners.toy import toy_rows
-from recoup._registry import registered
+from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.learners.oracle import Oracle
 

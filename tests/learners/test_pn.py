@@ -7,7 +7,7 @@ import torch
 from learners.toy import small_network, toy_rows
 from recoup.exceptions import InvalidInputError
 from recoup.learners import NNPU, PN
-from recoup.learners._steps import Batch
+from recoup.learners._training.stages import Batch
 
 
 def test_the_loss_is_cross_entropy():

@@ -15,8 +15,8 @@ from estimator_checks import each_check, passes_unless_expected
 from learners.plain_trees import PlainTree, SplitMix
 from learners.toy import SCHEMES, toy_accuracy, toy_rows
 from recoup.exceptions import InvalidInputError, MissingDependencyError
-from recoup.learners import _trees
-from recoup.learners._trees import LOGISTIC, QUADRATIC, compiled, draw_cut, node_risk
+from recoup.learners._training import trees as _trees
+from recoup.learners._training.trees import LOGISTIC, QUADRATIC, compiled, draw_cut, node_risk
 from recoup.learners.puet import PUET
 from recoup.priors import PriorEstimate
 

@@ -6,8 +6,8 @@ import torch
 
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup.learners import PUSB
-from recoup.learners._risks import pu_risks
-from recoup.learners._torch import share_threshold
+from recoup.learners._training.loop import share_threshold
+from recoup.learners._training.risks import pu_risks
 
 SCORES = torch.tensor([-2, 0.3, 1.5, -0.7, 0.9, 2.2, -1.1, 0.1, 0.4, -0.2], dtype=torch.float64)
 

@@ -14,7 +14,7 @@ from learners.toy import (
 )
 from recoup import learners
 from recoup.exceptions import InvalidInputError
-from recoup.learners._steps import TrainingRows
+from recoup.learners._training.stages import TrainingRows
 from recoup.learners.nnpu import NNPU
 from recoup.learners.robust_pu import (
     RobustPU,

@@ -24,7 +24,7 @@ from estimator_checks import EXPECTED_FAILURES, each_check, passes_unless_expect
 from recoup import metrics
 from recoup.exceptions import InvalidInputError
 from recoup.learners import TunedThreshold
-from recoup.metrics._spec import POINT_METRICS
+from recoup.metrics.spec import POINT_METRICS
 from recoup.scores import PUStratifiedKFold
 
 

@@ -11,7 +11,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import vae_pu
-from recoup.learners._risks import pu_risks
+from recoup.learners._training.risks import pu_risks
 from recoup.learners.vae_pu import MAKING, VAEPU, Mixture, Normal
 
 TOY = {name: SETTINGS[name] for name in ("network", "standardize")}

@@ -6,7 +6,7 @@ from sklearn.svm import LinearSVC
 
 from learners.toy import SCHEMES, toy_accuracy, toy_rows
 from recoup.exceptions import InvalidInputError
-from recoup.learners._wrapping import class_weights
+from recoup.learners.around_classifiers import class_weights
 from recoup.learners.weighted import WEIGHTS, Weighted, lee_liu_criterion
 
 SCHEME = pytest.mark.parametrize("scheme", SCHEMES)

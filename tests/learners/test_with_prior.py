@@ -25,7 +25,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners import TunedThreshold, WithPrior
 from recoup.metrics import make_scorer
 from recoup.priors import BBE, PriorEstimate, PriorTags, estimate
-from recoup.priors._base import Finding, ScorePriorEstimator
+from recoup.priors.base import Finding, ScorePriorEstimator
 from recoup.scores import PUStratifiedKFold, crossfit
 
 FOLDS = PUStratifiedKFold(3, random_state=0)

@@ -6,7 +6,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import POINT_METRICS
 from recoup.metrics.bounds import (
     AREAS,
     area_bounds,
@@ -18,6 +17,7 @@ from recoup.metrics.bounds import (
     rank_band,
     roc_bounds,
 )
+from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import ScoreTable
 
 # Claesen et al. 2015, Figure 1: ranking B E D G H A F C I, of which B, D, A, C are labeled.

@@ -1,7 +1,7 @@
 """Cases that other tools get wrong, at n = 400,000 with exact population truth.
 
 Positives are N(2, 1), negatives N(0, 1), the score is the true posterior, so AUC is 0.9214.
-``benchmarks/peers.py`` prints the same cases beside pulearn.
+``tools/speed/peers.py`` prints the same cases beside pulearn.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from recoup import metrics
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import make_scorer
-from recoup.metrics._spec import AREA_METRICS, POINT_METRICS
+from recoup.metrics.spec import AREA_METRICS, POINT_METRICS
 from recoup.scores import PUStratifiedKFold
 
 FOLDS = PUStratifiedKFold(3, random_state=0)

@@ -7,7 +7,7 @@ import pytest
 from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.priors import Auto, PriorEstimate, estimate
-from recoup.priors._network import load_network
+from recoup.priors._solvers.network import load_network
 from recoup.priors.auto import MEMBERS, QUANTILES, combine, evidence, stretched
 from recoup.scores import ScoreTable
 

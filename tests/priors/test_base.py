@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from recoup.exceptions import InvalidInputError
 from recoup.priors import BBE, KM2, PriorTags, TIcE
-from recoup.priors._base import (
+from recoup.priors._solvers.resample import counts_only, exchanged, resample, rows, subsample
+from recoup.priors._solvers.transform import _clearly_better, honest_scores
+from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
     ScorePriorEstimator,
@@ -24,8 +26,6 @@ from recoup.priors._base import (
     plausible,
     subsample_sizes,
 )
-from recoup.priors._resample import counts_only, exchanged, resample, rows, subsample
-from recoup.priors._transform import _clearly_better, honest_scores
 from recoup.scores import ScoreTable
 from recoup.scores.crossfit import CrossfitScores
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import checked_table
-from recoup.priors._logits import balancing_shift, linear_bins, score_logits
+from recoup.priors._solvers.logits import balancing_shift, linear_bins, score_logits
+from recoup.priors.base import checked_table
 from recoup.priors.dedpul import (
     DEDPUL,
     MAX_POINTS,

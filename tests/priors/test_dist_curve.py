@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._network import load_network, read_network
+from recoup.priors._solvers.network import load_network, read_network
 from recoup.priors.dist_curve import (
     DistCurve,
     curve_features,

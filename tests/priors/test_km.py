@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 from recoup import ScoreTable
 from recoup.exceptions import InvalidInputError
-from recoup.priors import _kernel
-from recoup.priors._kernel import best_width, centered, low_rank_factor
-from recoup.priors._simplex_qp import nearest_in_hull
+from recoup.priors._solvers import kernel as _kernel
+from recoup.priors._solvers.kernel import best_width, centered, low_rank_factor
+from recoup.priors._solvers.simplex_qp import nearest_in_hull
 from recoup.priors.km import KM1, KM2, _DistanceCurve, _Embedded, _first_above, _nodes
 
 CELL = 7 / 256

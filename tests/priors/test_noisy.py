@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from recoup._registry import registered
+from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
-from recoup.priors._resample import exchanged
+from recoup.priors._solvers.resample import exchanged
 from recoup.priors.alphamax import AlphaMax
 from recoup.priors.bbe import BBE
 from recoup.priors.conversions import unmixed_shares

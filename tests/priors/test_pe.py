@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._gaussians import fold_numbers, median_distance, standardized
+from recoup.priors._solvers.gaussians import fold_numbers, median_distance, standardized
 from recoup.priors.conversions import alpha_from_pooled
 from recoup.priors.pe import PE, PENALTIES, fold_moments, held_out_losses
 

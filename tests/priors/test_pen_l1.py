@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._gaussians import median_distance, squared_distances, standardized
+from recoup.priors._solvers.gaussians import median_distance, squared_distances, standardized
 from recoup.priors.pen_l1 import ALPHAS, WIDTHS, PenL1, exact_minimum, fold_sums, held_out_gains
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import checked_table
+from recoup.priors.base import checked_table
 from recoup.priors.pulscar import (
     N_NODES,
     PULSCAR,

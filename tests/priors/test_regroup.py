@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import checked_table
-from recoup.priors._transform import honest_scores
+from recoup.priors._solvers.transform import honest_scores
+from recoup.priors.base import checked_table
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.pe import PE

@@ -5,8 +5,8 @@ import pytest
 
 from recoup.exceptions import InvalidInputError
 from recoup.priors import ShareNet
-from recoup.priors._network import load_network
-from recoup.priors._resample import exchanged
+from recoup.priors._solvers.network import load_network
+from recoup.priors._solvers.resample import exchanged
 from recoup.priors.share_net import (
     LABELED_RANGE,
     LEVELS,

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from leaderboard_pages import EVIL, details, make_rows, settled
-from recoup.report.leaderboard import write_site
+from recoup.report.leaderboard.site import write_site
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

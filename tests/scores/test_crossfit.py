@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from recoup import _progress
+from papers.bagged_networks import BaggedNetworks
+from recoup._core import progress as _progress
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.learners import BaggedNetworks
 from recoup.metrics.area import auc_pu
 from recoup.scores import PUStratifiedKFold, crossfit
 

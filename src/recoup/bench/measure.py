@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup import metrics
-from recoup._checks import FloatArray, Scheme
+from recoup._core.checks import FloatArray, Scheme
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import metric_spec
+from recoup.metrics.spec import metric_spec
 
 TRUE_METRICS = (
     *("accuracy", "precision", "recall", "f1", "macro_f1", "auc", "aul", "ap", "mcc"),

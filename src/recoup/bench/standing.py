@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from recoup._checks import brief, did_you_mean
-from recoup._results import html_table, make_frame, show_number, show_p, show_range, to_plain
-from recoup.bench.grid import Cell, Gap, label_of
-from recoup.bench.significance import Friedman
+from recoup._core.checks import brief, did_you_mean
+from recoup._core.results import html_table, make_frame, show_number, show_p, show_range, to_plain
+from recoup.bench.hypothesis_tests import Friedman
+from recoup.bench.result_array import Cell, Gap, label_of
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing:
-    """How learners stand by one metric. Made by :func:`~recoup.bench.compare.compare`.
+    """How learners stand by one metric. Made by :func:`~recoup.bench.ranking.compare`.
 
     Attributes
     ----------

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from recoup._checks import brief
-from recoup._files import no_formula, write_file
-from recoup.bench.jobs import FORMAT, Job, canonical
+from recoup._core.checks import brief
+from recoup._core.files import no_formula, write_file
+from recoup.bench.job import FORMAT, Job, canonical
 from recoup.bench.measure import RECOVERED_METRICS, TRUE_METRICS
 from recoup.exceptions import InvalidInputError
 
@@ -60,7 +60,7 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> from recoup.bench.jobs import Job
+    >>> from recoup.bench.job import Job
     >>> job = Job("iris", "single-sample", "scar", 0.5, 0.0, "naive", {}, 2, "honest")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(f"{folder}/runs.sqlite")

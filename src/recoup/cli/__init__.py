@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from recoup._checks import brief
-from recoup.cli import bench, compare, evaluate, fit, lists, prior, reproduce, scar, simulate
+from recoup._core.checks import brief
+from recoup.cli import bench, compare, evaluate, fit, lists, prior, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
-__all__ = ["app", "main"]
+__all__ = ["Command", "Commands", "app", "main"]
 
 
-class _Commands(TyperGroup):
-    """A group of commands that ends every expected failure with one line and code 2."""
+class _OneLineErrors:
+    """What ends every expected failure with one line and code 2."""
 
     def main(
         self,
@@ -35,7 +35,7 @@ class _Commands(TyperGroup):
             with warnings.catch_warnings():
                 # What recoup warns of is in the notes that every command prints.
                 warnings.simplefilter("ignore", RecoupWarning)
-                code = super().main(
+                code = super().main(  # type: ignore[misc]
                     args, prog_name, complete_var, False, windows_expand_args, **extra
                 )
         except (KeyboardInterrupt, typer.Abort):
@@ -59,8 +59,16 @@ class _Commands(TyperGroup):
         return code
 
 
+class Command(_OneLineErrors, TyperCommand):
+    """A command that ends every expected failure with one line and code 2."""
+
+
+class Commands(_OneLineErrors, TyperGroup):
+    """A group of such commands."""
+
+
 app = typer.Typer(
-    cls=_Commands,
+    cls=Commands,
     help="How good a classifier really is when most labels are missing.",
     no_args_is_help=True,
     add_completion=False,
@@ -74,7 +82,6 @@ app.command()(scar.scar)
 app.command()(simulate.simulate)
 app.command()(fit.fit)
 app.command()(fit.score)
-app.command()(reproduce.reproduce)
 app.command()(evaluate.demo)
 benchmark = typer.Typer(help="Compare learners: plan, run, report.", no_args_is_help=True)
 app.add_typer(benchmark, name="bench")
@@ -87,7 +94,6 @@ app.add_typer(listing, name="list")
 listing.command("datasets")(lists.datasets)
 listing.command("learners")(lists.learners)
 listing.command("metrics")(lists.metrics)
-listing.command("papers")(reproduce.papers)
 listing.command("plans")(bench.plans)
 listing.command("priors")(lists.priors)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief, label_masks
+from recoup._core.checks import FloatArray, brief, label_masks
 from recoup.cli._tables import SourceTable, read_table
 from recoup.exceptions import InvalidInputError
 

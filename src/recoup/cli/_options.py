@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recoup._checks import brief, check_scheme
+from recoup._core.checks import brief, check_scheme
 from recoup.exceptions import InvalidInputError
 
 FileArgument = Annotated[
@@ -80,7 +80,7 @@ def check_prior(
     command: str,
 ) -> tuple[float | str | tuple[float, float], float | str]:
     """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
-    from recoup._prior import Prior, estimation_method
+    from recoup._core.prior import Prior, estimation_method
 
     if alpha is not None and interval is not None:
         raise InvalidInputError(f"{command} takes --alpha or --alpha-interval, not both. Drop one.")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check_output(
     """Refuse a file that cannot be written, or is the one to read, before any work is done."""
     if path is None:
         return
-    from recoup._files import check_writable
+    from recoup._core.files import check_writable
 
     name = brief(str(path), 200)
     if path.suffix.lower() not in suffixes:
@@ -50,7 +50,7 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
 
     from matplotlib.figure import Figure
 
-    from recoup._files import write_file
+    from recoup._core.files import write_file
 
     # A figure of its own needs no window, whatever the user's settings say.
     figure = Figure(figsize=size, layout="constrained")
@@ -111,7 +111,7 @@ def progress(message: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    from recoup._progress import PROGRESS_SHOWN
+    from recoup._core.progress import PROGRESS_SHOWN
 
     shown = PROGRESS_SHOWN.set(True)
     try:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recoup._checks import brief, did_you_mean
+from recoup._core.checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
-from recoup.scores._files import CsvLayout, reading_error, scan_csv, several_columns_error
+from recoup.scores.files import CsvLayout, reading_error, scan_csv, several_columns_error
 
 TABLES = (".csv", ".parquet")
 # 007 is a code and a number of twenty digits is a name: as numbers both would change.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.cli._options import AsJson
 from recoup.cli._output import (
     make_table,
@@ -55,7 +55,7 @@ def plan(
 ) -> None:
     """Show what a plan asks for, what is done, and how long the rest may take."""
     from recoup.bench import Store, read_plan
-    from recoup.bench.run import Expected, n_cores
+    from recoup.bench.runner import Expected, n_cores
     from recoup.data import list_datasets
 
     asked = read_plan(name)
@@ -144,7 +144,7 @@ def run(
     exit code is 1 if runs have failed.
     """
     from recoup.bench import read_plan, run_plan
-    from recoup.bench.config import seconds_of
+    from recoup.bench.plan import seconds_of
 
     if scheduler is not None and workers is not None:
         raise InvalidInputError(
@@ -219,7 +219,7 @@ def report(
 ) -> None:
     """Write the leaderboard of a store: pages that need no network."""
     from recoup.bench import Store
-    from recoup.report.leaderboard import write_site
+    from recoup.report.leaderboard.site import write_site
 
     kept = Store(_existing(store, "report"))
     with progress("Writing the leaderboard"):
@@ -264,7 +264,7 @@ def _existing(store: Path, command: str) -> Path:
 
 def _grid(asked: Plan) -> dict[str, str]:
     """Return the parts of a plan as people read them."""
-    from recoup.bench.jobs import shown_learner
+    from recoup.bench.job import shown_learner
 
     learners = [
         shown_learner(spec.key, params) for spec in asked.learners for params in spec.settings()

@@ -45,7 +45,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.comparison import Comparison
+    from recoup.evaluation.compare import Comparison
 
 
 def compare(
@@ -78,9 +78,9 @@ def compare(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
-    from recoup.comparison import compare as run
+    from recoup.evaluation.compare import compare as run
     from recoup.report import Report
-    from recoup.scores._engines import read_columns
+    from recoup.scores.counting import read_columns
 
     with progress(about_work(f"Comparing {len(names)} models", given)):
         columns = read_columns(file, list(dict.fromkeys([label, *names])))
@@ -127,10 +127,10 @@ def compare(
 
 
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
-    from recoup.metrics._spec import metric_spec
-    from recoup.report.models import comparison_sentences
-    from recoup.report.render import format_range, format_value
-    from recoup.report.summarize import percent
+    from recoup.metrics.spec import metric_spec
+    from recoup.report.page.models import comparison_sentences
+    from recoup.report.page.render import format_range, format_value
+    from recoup.report.page.summarize import percent
 
     metric = comparison.metric
     name = metric_spec(metric, "compare").label

@@ -181,8 +181,8 @@ def _print_evaluation(
     title: str,
     truth: Mapping[str, float] | None = None,
 ) -> None:
-    from recoup.report.render import format_range, format_value
-    from recoup.report.summarize import percent, summarize
+    from recoup.report.page.render import format_range, format_value
+    from recoup.report.page.summarize import percent, summarize
 
     summary = summarize(evaluation, truth=truth)
     if evaluation.prior_estimate is not None:

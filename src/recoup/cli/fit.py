@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.cli._options import AsJson, Features, Label, SchemeOption, Seed, as_share
 from recoup.cli._output import (
     check_output,
@@ -62,7 +62,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
-    from recoup._files import check_own_folder
+    from recoup._core.files import check_own_folder
 
     check_output(scores, TABLES, "--scores", file, "the rows")
     check_own_folder(out, (COLUMNS,), "learner.safetensors")
@@ -137,7 +137,7 @@ def score(
 def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> Any:
     """Build the learner that was asked for, or say what does not fit it."""
     from recoup import learners
-    from recoup._registry import registered
+    from recoup._core.registry import registered
 
     model = learners.make(key, random_state=seed)
     known = registered("learners")
@@ -181,7 +181,7 @@ def _value(text: str) -> Any:
 
 
 def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
-    from recoup._checks import label_masks
+    from recoup._core.checks import label_masks
 
     labeled, unlabeled, _ = label_masks(s, "fit")
     facts: dict[str, Any] = {
@@ -224,7 +224,7 @@ def _write_scores(source: Any, scores: Any, out: Path, column: str) -> None:
 
 
 def _keep_columns(folder: Path, columns: list[Any]) -> None:
-    from recoup._files import write_file
+    from recoup._core.files import write_file
 
     kept = [asdict(column) for column in columns]
     write_file(folder / COLUMNS, (json.dumps(kept, indent=1) + "\n").encode())

@@ -36,8 +36,8 @@ def datasets(as_json: AsJson = False) -> None:
 def metrics(as_json: AsJson = False) -> None:
     """List the metrics that can be recovered; evaluate gives all of them but fbeta."""
     import recoup.metrics  # noqa: F401  registers them
-    from recoup._results import to_plain
-    from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
+    from recoup._core.results import to_plain
+    from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec
 
     kinds = {"point": "one threshold", "area": "all thresholds", "proper": "probabilities"}
     specs = [metric_spec(key, "list") for key in (*AREA_METRICS, *POINT_METRICS)]
@@ -55,7 +55,7 @@ def learners(as_json: AsJson = False) -> None:
     """List the learners: the keys for learners.make and for plans."""
     from dataclasses import asdict
 
-    from recoup._registry import registered
+    from recoup._core.registry import registered
     from recoup.learners.reported import reported_accuracies
 
     rows = [asdict(cls.tags) for cls in registered("learners").values()]
@@ -94,7 +94,7 @@ def priors(as_json: AsJson = False) -> None:
     """List the estimators of alpha: the keys for --method and --prior-method."""
     from dataclasses import asdict
 
-    from recoup._registry import registered
+    from recoup._core.registry import registered
 
     rows = [asdict(cls.tags) for cls in registered("priors").values()]
     if as_json:

@@ -116,9 +116,9 @@ def _check_options(
     confidence: float,
 ) -> None:
     """Refuse what cannot go together before a file is read."""
-    from recoup._prior import check_known_beta
-    from recoup._registry import make
-    from recoup.evaluation import check_confidence
+    from recoup._core.prior import check_known_beta
+    from recoup._core.registry import make
+    from recoup.evaluation.inputs import check_confidence
 
     if score is not None and features:
         raise InvalidInputError("prior takes --score or --features, not both. Drop one.")

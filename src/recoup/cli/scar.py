@@ -33,7 +33,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.priors.scar_test import ScarTest
+    from recoup.selection.scar_test import ScarTest
 
 SIGNIFICANT = 0.05
 
@@ -68,7 +68,7 @@ def scar(
     if alpha is not None and alpha_interval is not None:
         raise InvalidInputError("scar takes --alpha or --alpha-interval, not both. Drop one.")
     check_output(plot, PICTURES, "--plot", file, "the rows")
-    from recoup.priors.scar_test import scar_test
+    from recoup.selection.scar_test import scar_test
 
     options: dict[str, Any] = {
         "alpha": alpha if alpha is not None else alpha_interval,
@@ -78,7 +78,7 @@ def scar(
     notes: list[str] = []
     with progress(f"Testing the labels of {Path(file).name}"):
         if score is not None:
-            from recoup.scores._engines import read_columns
+            from recoup.scores.counting import read_columns
 
             columns = read_columns(file, [label, score])
             found = scar_test(columns[score], columns[label], classifier=None, **options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.cli._options import AsJson, Seed
 from recoup.cli._output import (
     check_output,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recoup.cli._tables import SourceTable
-    from recoup.data.container import PUDataset
+    from recoup.data.pu import PUDataset
 
 LABELS = "s"
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recoup._core.lazy import names_from
 
 if TYPE_CHECKING:
     from recoup.data.catalog import DatasetRow, list_datasets, load, tasks
-    from recoup.data.container import PUDataset, PUTruth
     from recoup.data.dataset import Dataset
     from recoup.data.entry import Task
     from recoup.data.example import Example, load_example
     from recoup.data.preprocessing import Preprocessor, preprocess
+    from recoup.data.pu import PUDataset, PUTruth
     from recoup.data.pubench import PUBenchSplit, pubench_split
     from recoup.data.toy import ToyMixture, two_gaussians, two_ramps, two_uniforms
 
@@ -36,37 +37,26 @@ __all__ = [
     "two_uniforms",
 ]
 
-_HOMES = {
-    "Dataset": "dataset",
-    "DatasetRow": "catalog",
-    "Example": "example",
-    "PUBenchSplit": "pubench",
-    "PUDataset": "container",
-    "PUTruth": "container",
-    "Preprocessor": "preprocessing",
-    "Task": "entry",
-    "ToyMixture": "toy",
-    "list_datasets": "catalog",
-    "load": "catalog",
-    "load_example": "example",
-    "preprocess": "preprocessing",
-    "pubench_split": "pubench",
-    "tasks": "catalog",
-    "two_gaussians": "toy",
-    "two_ramps": "toy",
-    "two_uniforms": "toy",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'recoup.data' has no attribute {name!r}")
-    value = getattr(import_module(f"recoup.data.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List what is here, imported or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = names_from(
+    __name__,
+    {
+        "Dataset": "dataset",
+        "DatasetRow": "catalog",
+        "Example": "example",
+        "PUBenchSplit": "pubench",
+        "PUDataset": "pu",
+        "PUTruth": "pu",
+        "Preprocessor": "preprocessing",
+        "Task": "entry",
+        "ToyMixture": "toy",
+        "list_datasets": "catalog",
+        "load": "catalog",
+        "load_example": "example",
+        "preprocess": "preprocessing",
+        "pubench_split": "pubench",
+        "tasks": "catalog",
+        "two_gaussians": "toy",
+        "two_ramps": "toy",
+        "two_uniforms": "toy",
+    },
+)

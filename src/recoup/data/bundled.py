@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recoup._optional import require
+from recoup._core.optional import require
 from recoup.data.entry import Entry, Raw, Task
 
 LICENCE = "as distributed with scikit-learn (BSD-3-Clause)"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.data import bundled, files, image, tabular, text
 from recoup.data.content import content_digest
 from recoup.data.dataset import Dataset

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._results import make_frame
+from recoup._core.results import make_frame
 from recoup.data.entry import Kind
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
 
 Kind: TypeAlias = Literal["table", "text", "image"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._optional import require
+from recoup._core.optional import require
 
 FOLDER = Path(__file__).with_name("examples")
 

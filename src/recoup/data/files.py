@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.data.entry import Entry
 from recoup.exceptions import InvalidInputError
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._optional import require
+from recoup._core.optional import require
 from recoup.data.entry import Entry, Raw, Source, Task, match_classes, part_names
 from recoup.data.files import cache_folder
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._optional import require
+from recoup._core.optional import require
 from recoup.data.dataset import Dataset
 from recoup.exceptions import InvalidInputError
 

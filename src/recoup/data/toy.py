@@ -11,8 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, brief
-from recoup._seeds import check_seed, named_rng
+from recoup._core.checks import FloatArray, brief
+from recoup._core.random import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
 Kind = TypeVar("Kind", bound="ToyMixture")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
-from recoup._prior import Prior
-from recoup._results import (
+from recoup._core.checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.prior import Prior
+from recoup._core.results import (
     html_estimates,
     html_table,
     make_frame,
@@ -21,12 +21,12 @@ from recoup._results import (
     show_range,
     to_plain,
 )
-from recoup.evaluation.measure import Band, Given, as_precise_as_scores, measure, observed_rates_at
+from recoup.evaluation.feasibility import Feasibility
+from recoup.evaluation.inputs import Given, as_precise_as_scores
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._resample import Replicates, permuted_auc
-from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.curves import (
+    Band,
     CalibrationCurve,
     LiftCurve,
     MetricCurve,
@@ -37,8 +37,11 @@ from recoup.metrics.curves import (
     precision_of,
     recovered_roc,
 )
+from recoup.metrics.measure import measure, observed_rates_at
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
+from recoup.metrics.resample import Replicates, permuted_auc
+from recoup.metrics.spec import POINT_METRICS, metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
@@ -46,8 +49,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from recoup.evaluation.selection import SelectionSensitivity
     from recoup.priors import PriorEstimate
+    from recoup.selection.sensitivity import SelectionSensitivity
 
 SHOWN = ("roc_auc", "accuracy", "f1", "precision")
 
@@ -115,20 +118,6 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return html_estimates([self], "Estimate")
-
-
-@dataclass(frozen=True)
-class Feasibility:
-    """Whether the scores themselves allow the given alpha and beta.
-
-    ``alpha_upper`` is the largest alpha that leaves every rate in [0, 1], with room for sampling
-    error at the stated confidence; ``beta_lower`` likewise the smallest beta.
-    """
-
-    alpha_upper: float
-    beta_lower: float
-    exceeded: bool
-    confidence: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -454,9 +443,9 @@ class Evaluation:
         Returns
         -------
         SelectionSensitivity
-            See :func:`recoup.evaluation.selection.selection_sensitivity`.
+            See :func:`recoup.selection.sensitivity.selection_sensitivity`.
         """
-        from recoup.evaluation.selection import selection_sensitivity
+        from recoup.selection.sensitivity import selection_sensitivity
 
         return selection_sensitivity(self, strengths, direction)
 

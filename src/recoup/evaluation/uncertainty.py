@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from recoup._checks import FloatArray
-from recoup._prior import Prior
-from recoup.evaluation.measure import PARTIAL_MAX_FPR, Band, observed_rates_at
-from recoup.metrics import _intervals as intervals
-from recoup.metrics._resample import Replicates
-from recoup.metrics._spec import POINT_METRICS
+from recoup._core.checks import FloatArray
+from recoup._core.prior import Prior
+from recoup.metrics import intervals as intervals
 from recoup.metrics.area import (
     PROPER_LOSSES,
     area_left_of,
@@ -26,8 +23,12 @@ from recoup.metrics.area import (
     proper_score,
     step_average_precision,
 )
+from recoup.metrics.curves import Band
+from recoup.metrics.measure import PARTIAL_MAX_FPR, observed_rates_at
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
+from recoup.metrics.resample import Replicates
+from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import ScoreTable
 
 N_DRAWS = 4000

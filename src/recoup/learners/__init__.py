@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from recoup.learners._base import LearnerTags, PULearner
-from recoup.learners._saving import load, save
-from recoup.learners._steps import Batch, Stage
-from recoup.learners._torch import TorchPULearner
-from recoup.learners.bagged_networks import BaggedNetworks
+from recoup.learners._training.loop import TorchPULearner
+from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.bagging import BaggingPU
+from recoup.learners.base import LearnerTags, PULearner
 from recoup.learners.cgenpu import CGenPU
 from recoup.learners.dist_pu import DistPU
 from recoup.learners.elkan_noto import ElkanNoto
@@ -29,6 +27,7 @@ from recoup.learners.pulda import PULDA
 from recoup.learners.pusb import PUSB
 from recoup.learners.robust_pu import RobustPU
 from recoup.learners.sar_em import SAREM
+from recoup.learners.saving import load, save
 from recoup.learners.self_pu import SelfPU
 from recoup.learners.tuned_threshold import TunedThreshold
 from recoup.learners.two_step import TwoStep
@@ -54,7 +53,6 @@ __all__ = [
     "UPU",
     "VAEPU",
     "VPU",
-    "BaggedNetworks",
     "BaggingPU",
     "Batch",
     "CGenPU",
@@ -101,7 +99,7 @@ def make(key: str, **params: Any) -> PULearner:
     >>> make("pu-aul", alpha=0.3)
     PUAUL(alpha=0.3)
     """
-    from recoup import _registry
+    from recoup._core import registry as _registry
 
     learner: PULearner = _registry.make("learners", key, "learners.make", **params)
     return learner

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._wrapping import ClassifierLearner, fitted_clone
+from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone
+from recoup.learners.base import LearnerTags
 
 
 def _scores(model: Any, X: Any) -> FloatArray:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from recoup.exceptions import RecoupWarning
-from recoup.learners._base import LearnerTags
-from recoup.learners._generating import (
+from recoup.learners._training.generators import (
     GeneratingLearner,
     frozen,
     is_image,
     reading_network,
     writing_network,
 )
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers, check_words
-from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from recoup.learners._aligning import AligningLearner, clipped
-from recoup.learners._base import LearnerTags
-from recoup.learners._risks import entropies
-from recoup.learners._settings import check_numbers
-from recoup.learners._steps import TrainingRows
+from recoup.learners._training.risks import entropies
+from recoup.learners._training.settings import check_numbers
+from recoup.learners._training.stages import TrainingRows
+from recoup.learners._training.two_stage import AligningLearner, clipped
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import _safe_indexing
 
-from recoup._checks import FloatArray, Scheme, brief
+from recoup._core.checks import FloatArray, Scheme, brief
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.learners._base import LearnerTags
-from recoup.learners._population import Population, prior_shift
-from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits
+from recoup.learners._training.population import Population, prior_shift
+from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
+from recoup.learners.base import LearnerTags
 from recoup.priors.conversions import alpha_from_label_frequency, pooled_prior
 from recoup.priors.elkan_noto import frequencies_by_rule
-from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.folds import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
 
 Mode = Literal["rescale", "duplicate"]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recoup._checks import FloatArray
+from recoup._core.checks import FloatArray
 from recoup.exceptions import RecoupWarning
-from recoup.learners._augment import Views, views_of
-from recoup.learners._averages import follow, teacher_of
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers, check_words
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners._training.teachers import follow, teacher_of
+from recoup.learners._training.views import Views, views_of
+from recoup.learners.base import LearnerTags
 from recoup.priors import PriorEstimate
 
 if TYPE_CHECKING:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._augment import Views, views_of
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import last_layer, statistics_kept, with_features
-from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage, TrainingRows, in_turns
-from recoup.learners._torch import (
+from recoup.learners._training.loop import (
     FEWEST_HELD_OUT,
     SCORED_AT_ONCE,
     Select,
     TorchPULearner,
     share_threshold,
 )
-from recoup.scores.split import PUStratifiedKFold
+from recoup.learners._training.networks import last_layer, statistics_kept, with_features
+from recoup.learners._training.settings import check_counts, check_numbers
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
+from recoup.learners._training.views import Views, views_of
+from recoup.learners.base import LearnerTags
+from recoup.scores.folds import PUStratifiedKFold
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

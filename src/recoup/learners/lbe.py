@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import FloatArray
+from recoup._core.checks import FloatArray
 from recoup.exceptions import RecoupWarning
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers
+from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recoup._checks import FloatArray
+from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.learners._base import LearnerTags
-from recoup.learners._settings import check_counts, check_words
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
+from recoup.learners._training.settings import check_counts, check_words
+from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners.base import LearnerTags
 from recoup.priors import BBE, PriorEstimate
-from recoup.priors._base import MIN_LABELED
+from recoup.priors.base import MIN_LABELED
 
 if TYPE_CHECKING:
     from torch import Tensor

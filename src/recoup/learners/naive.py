@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from recoup._checks import FloatArray, Scheme
-from recoup.learners._base import LearnerTags
-from recoup.learners._population import Population
-from recoup.learners._wrapping import (
+from recoup._core.checks import FloatArray, Scheme
+from recoup.learners._training.population import Population
+from recoup.learners.around_classifiers import (
     ClassifierLearner,
     check_classifier,
     fitted_clone,
     logits,
     margins,
 )
+from recoup.learners.base import LearnerTags
 
 
 class Naive(ClassifierLearner):

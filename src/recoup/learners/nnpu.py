@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._risks import pu_risks
+from recoup.learners._training.risks import pu_risks
+from recoup.learners.base import LearnerTags
 from recoup.learners.upu import UPU
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recoup._checks import FloatArray
-from recoup.learners._averages import follow, predicted, running_mean, teacher_of
-from recoup.learners._base import LearnerTags
-from recoup.learners._mixing import mixed_scores, mixing_layer
-from recoup.learners._settings import check_counts, check_numbers, check_words
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import Select, TorchPULearner, _auc
+from recoup._core.checks import FloatArray
+from recoup.learners._training.loop import Select, TorchPULearner, _auc
+from recoup.learners._training.mixup import mixed_scores, mixing_layer
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

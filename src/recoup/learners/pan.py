@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage, Turn
-from recoup.learners._torch import TorchPULearner
+from recoup.learners._training.loop import TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers
+from recoup.learners._training.stages import Batch, Stage, Turn
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from recoup.learners._steps import TrainingRows
+    from recoup.learners._training.stages import TrainingRows
 
 # Added to probabilities before their logarithm is taken: it bounds the gradients near 0 and 1.
 EPSILON = 1e-2

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._steps import Batch, Stage, TrainingRows
-from recoup.learners._torch import TorchPULearner
+from recoup.learners._training.loop import TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners.base import LearnerTags
 from recoup.learners.oracle import checked_classes
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils import _safe_indexing
 
-from recoup._checks import FloatArray, as_numbers, brief
+from recoup._core.checks import FloatArray, as_numbers, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._wrapping import ClassifierLearner, fitted_clone, logits
+from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
+from recoup.learners.base import LearnerTags
 from recoup.priors.conversions import label_frequency
 
 

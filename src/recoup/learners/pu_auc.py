@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import StandardScaler
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags, PULearner
-from recoup.scores.split import PUStratifiedKFold, bundle_rows
+from recoup.learners.base import LearnerTags, PULearner
+from recoup.scores.folds import PUStratifiedKFold, bundle_rows
 
 Kernel = Literal["gaussian", "linear", "auto"]
 

@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from recoup._checks import FloatArray, Scheme, brief, check_scheme
-from recoup._optional import require
+from recoup._core.checks import FloatArray, Scheme, brief, check_scheme
+from recoup._core.optional import require
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags, PULearner
-from recoup.learners._trees import LOGISTIC, QUADRATIC, Forest, Growth, ask_forest, grow_forest
+from recoup.learners._training.trees import (
+    LOGISTIC,
+    QUADRATIC,
+    Forest,
+    Growth,
+    ask_forest,
+    grow_forest,
+)
+from recoup.learners.base import LearnerTags, PULearner
 
 Risk = Literal["nnpu", "upu"]
 Loss = Literal["quadratic", "logistic"]

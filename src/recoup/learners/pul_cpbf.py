@@ -8,20 +8,20 @@ from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._aligning import clipped
-from recoup.learners._augment import views_of
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import last_layer, scores_of, with_features
-from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage
-from recoup.learners._torch import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.networks import last_layer, scores_of, with_features
+from recoup.learners._training.settings import check_counts, check_numbers
+from recoup.learners._training.stages import Batch, Stage
+from recoup.learners._training.two_stage import clipped
+from recoup.learners._training.views import views_of
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from recoup.learners._steps import TrainingRows
+    from recoup.learners._training.stages import TrainingRows
 
 # The fence is looked at after a pass over the labeled rows, and not before this many steps.
 FEWEST_STEPS = 5

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from recoup.learners._aligning import AligningLearner
-from recoup.learners._base import LearnerTags
-from recoup.learners._settings import check_numbers, check_words
-from recoup.learners._steps import TrainingRows
+from recoup.learners._training.settings import check_numbers, check_words
+from recoup.learners._training.stages import TrainingRows
+from recoup.learners._training.two_stage import AligningLearner
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor

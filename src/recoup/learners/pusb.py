@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recoup.learners._base import LearnerTags
-from recoup.learners._risks import Loss
-from recoup.learners._torch import Select
+from recoup.learners._training.loop import Select
+from recoup.learners._training.risks import Loss
+from recoup.learners.base import LearnerTags
 from recoup.learners.nnpu import NNPU
 
 

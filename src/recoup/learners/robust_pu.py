@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers, check_words
-from recoup.learners._steps import Batch, Stage
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Batch, Stage
+from recoup.learners.base import LearnerTags
 from recoup.learners.nnpu import NNPU
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from recoup.learners._steps import TrainingRows
+    from recoup.learners._training.stages import TrainingRows
 
 Hardness = Literal["logistic", "sigmoid"]
 Weighting = Literal["welsch", "hard", "linear", "logistic", "cauchy", "polynomial", "log", "huber"]

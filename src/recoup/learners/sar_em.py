@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray
+from recoup._core.checks import FloatArray
 from recoup.exceptions import RecoupWarning
-from recoup.learners._base import LearnerTags, PULearner
-from recoup.learners._wrapping import check_classifier
+from recoup.learners.around_classifiers import check_classifier
+from recoup.learners.base import LearnerTags, PULearner
 from recoup.priors.conversions import alpha_from_pooled
 from recoup.priors.sar_em import check_iteration, fit_both, propensity_columns
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._averages import follow, predicted, running_mean, teacher_of
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._risks import entropies, margin_loss
-from recoup.learners._settings import check_counts, check_numbers, check_words
-from recoup.learners._steps import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
-from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.risks import entropies, margin_loss
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
+from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,17 +11,17 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import FloatArray, Scheme
-from recoup._prior import estimation_method
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.prior import estimation_method
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import checked_labels, estimated_prior
-from recoup.learners._wrapping import WrappingClassifier
+from recoup.learners.around_classifiers import WrappingClassifier
+from recoup.learners.base import checked_labels, estimated_prior
 from recoup.metrics.area import aul
 from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
 from recoup.metrics.rates import prepare
 from recoup.metrics.scorer import checked_metric
 from recoup.priors.results import PriorEstimate
-from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.folds import PUStratifiedKFold
 
 
 class TunedThreshold(WrappingClassifier):

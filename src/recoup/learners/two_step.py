@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 from sklearn.utils import _safe_indexing, check_array
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._wrapping import (
+from recoup.learners.around_classifiers import (
     ClassifierLearner,
     class_weights,
     fitted_clone,
     margins,
 )
+from recoup.learners.base import LearnerTags
 
 Mode = Literal["spy", "rocchio"]
 

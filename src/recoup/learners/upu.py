@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from recoup.learners._base import LearnerTags
-from recoup.learners._risks import Loss, pu_risks
-from recoup.learners._settings import check_words
-from recoup.learners._steps import Batch, Stage
-from recoup.learners._torch import Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
+from recoup.learners._training.risks import Loss, pu_risks
+from recoup.learners._training.settings import check_words
+from recoup.learners._training.stages import Batch, Stage
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor

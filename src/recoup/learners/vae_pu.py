@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._generating import (
+from recoup.learners._training.generators import (
     GeneratingLearner,
     frozen,
     reading_network,
     writing_network,
 )
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_counts, check_numbers
-from recoup.learners._steps import Batch, Stage, TrainingRows, Turn
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_counts, check_numbers
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from recoup._checks import FloatArray
-from recoup.learners._base import LearnerTags
-from recoup.learners._nets import scores_of
-from recoup.learners._settings import check_numbers
-from recoup.learners._steps import Batch, Stage
-from recoup.learners._torch import Select, TorchPULearner
+from recoup._core.checks import FloatArray
+from recoup.learners._training.loop import Select, TorchPULearner
+from recoup.learners._training.networks import scores_of
+from recoup.learners._training.settings import check_numbers
+from recoup.learners._training.stages import Batch, Stage
+from recoup.learners.base import LearnerTags
 
 if TYPE_CHECKING:
     import numpy as np

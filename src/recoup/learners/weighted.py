@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from recoup._checks import FloatArray, Scheme, brief
+from recoup._core.checks import FloatArray, Scheme, brief
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import LearnerTags
-from recoup.learners._population import EDGE, Population
-from recoup.learners._wrapping import (
+from recoup.learners._training.population import EDGE, Population
+from recoup.learners.around_classifiers import (
     ClassifierLearner,
     class_weights,
     fitted_clone,
     logits,
     margins,
 )
-from recoup.scores.split import PUStratifiedKFold
+from recoup.learners.base import LearnerTags
+from recoup.scores.folds import PUStratifiedKFold
 
 WEIGHTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4)
 

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._checks import brief
-from recoup._prior import estimation_method
+from recoup._core.checks import brief
+from recoup._core.prior import estimation_method
 from recoup.exceptions import InvalidInputError
-from recoup.learners._base import checked_labels, estimated_prior
-from recoup.learners._wrapping import WrappingClassifier
+from recoup.learners.around_classifiers import WrappingClassifier
+from recoup.learners.base import checked_labels, estimated_prior
 from recoup.metrics.area import aul
-from recoup.priors._transform import honest_scores
+from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import PriorEstimate
 from recoup.scores.crossfit import CrossfitScores, crossfit
-from recoup.scores.split import as_generator
+from recoup.scores.folds import as_generator
 
 
 class WithPrior(WrappingClassifier):

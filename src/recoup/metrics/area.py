@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, Scheme, check_scheme
+from recoup._core.checks import FloatArray, Scheme, check_scheme
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import area_metric
 from recoup.metrics.curves import check_probabilities, recovered_roc
 from recoup.metrics.rates import Mixture, prepare, unmix
+from recoup.metrics.spec import area_metric
 from recoup.scores.table import ScoreTable
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, Scheme
-from recoup._results import html_table, make_frame, show_number, to_plain
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.results import html_table, make_frame, show_number, to_plain
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture, prepare
+from recoup.metrics.spec import POINT_METRICS, metric_spec
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -27,6 +27,15 @@ COUNTS = (
     *("upper_tp", "upper_fp", "upper_fn", "upper_tn"),
 )
 HEADINGS = {"fpr": "FPR", "tpr": "TPR (recall)", "ece": "expected calibration error"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Band:
+    """Pointwise confidence band of a curve on a grid of its horizontal axis."""
+
+    x: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from recoup.metrics._spec import POINT_METRICS, point_metric
+from recoup.metrics.spec import POINT_METRICS, point_metric
 
 
 def positive_rate(tpr: Any, fpr: Any, pi: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import (
+from recoup._core.checks import (
     FloatArray,
     Scheme,
     as_numbers,

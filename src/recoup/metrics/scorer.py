@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
+from recoup._core.checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import AREA_METRICS, POINT_METRICS, metric_spec
+from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec
 
 FROM_THE_MODEL = "estimate"
 RESPONSE_METHODS: dict[str, str | tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recoup._optional import require
+from recoup._core.optional import require
 from recoup.plot.curves import (
     BLUE,
     CYCLE,

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._optional import require
+from recoup._core.optional import require
 
 Values: TypeAlias = NDArray[Any]
 

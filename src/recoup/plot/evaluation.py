@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from recoup._optional import require
+from recoup._core.optional import require
 from recoup.plot.curves import (
     BLUE,
     CYCLE,

@@ -4,15 +4,18 @@
 a class of its own, with ``fit(X, s)``, ``fit_scores(s, scores)`` and then ``estimate_``.
 """
 
-from recoup.priors._base import (
+from __future__ import annotations
+
+from recoup._core.lazy import names_from
+from recoup.priors.alphamax import AlphaMax
+from recoup.priors.auto import Auto, estimate
+from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
     PriorEstimator,
     PriorTags,
     ScorePriorEstimator,
 )
-from recoup.priors.alphamax import AlphaMax
-from recoup.priors.auto import Auto, estimate
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve
@@ -27,7 +30,6 @@ from recoup.priors.regroup import Regroup
 from recoup.priors.results import PriorCurve, PriorEstimate
 from recoup.priors.roc_slope import ROCSlope
 from recoup.priors.sar_em import SAREM
-from recoup.priors.scar_test import ScarTest, scar_test
 from recoup.priors.share_net import ShareNet
 from recoup.priors.tice import TIcE
 
@@ -55,10 +57,13 @@ __all__ = [
     "PriorTags",
     "ROCSlope",
     "Regroup",
-    "ScarTest",
     "ScorePriorEstimator",
     "ShareNet",
     "TIcE",
     "estimate",
-    "scar_test",
 ]
+
+# They have a room of their own now; their old names stay.
+__getattr__, __dir__ = names_from(
+    __name__, {"ScarTest": ".selection.scar_test", "scar_test": ".selection.scar_test"}
+)

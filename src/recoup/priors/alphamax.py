@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
+from recoup._core.checks import FloatArray
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

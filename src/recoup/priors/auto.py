@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray
-from recoup._prior import check_known_beta
-from recoup._registry import make
+from recoup._core.checks import FloatArray
+from recoup._core.prior import check_known_beta
+from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors._base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator, plausible
-from recoup.priors._network import load_network
-from recoup.priors._resample import exchanged
+from recoup.priors._solvers.network import load_network
+from recoup.priors._solvers.resample import exchanged
+from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator, plausible
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from recoup._checks import brief
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

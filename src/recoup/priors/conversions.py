@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recoup._checks import check_alpha_beta
+from recoup._core.checks import check_alpha_beta
 from recoup.exceptions import InvalidInputError
 
 

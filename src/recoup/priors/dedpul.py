@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
-from recoup.priors._logits import balancing_shift, linear_bins, moments, score_logits
+from recoup.priors._solvers.logits import balancing_shift, linear_bins, moments, score_logits
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

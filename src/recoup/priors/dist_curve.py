@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
-from recoup.priors._network import load_network
-from recoup.priors._resample import subsample
+from recoup.priors._solvers.network import load_network
+from recoup.priors._solvers.resample import subsample
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.conversions import (
     alpha_from_label_frequency,
     alpha_from_pooled,

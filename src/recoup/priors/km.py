@@ -13,10 +13,12 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors._base import (
+from recoup.priors._solvers.kernel import best_width, centered, low_rank_factor
+from recoup.priors._solvers.simplex_qp import Nearest, nearest_in_hull
+from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
     PriorTags,
@@ -27,8 +29,6 @@ from recoup.priors._base import (
     plausible,
     subsample_sizes,
 )
-from recoup.priors._kernel import best_width, centered, low_rank_factor
-from recoup.priors._simplex_qp import Nearest, nearest_in_hull
 from recoup.priors.results import PriorCurve, PriorEstimate
 from recoup.scores.table import ScoreTable
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator, plausible
-from recoup.priors._resample import exchanged
+from recoup.priors._solvers.resample import exchanged
 from recoup.priors.alphamax import AlphaMax
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator, plausible
 from recoup.priors.bbe import BBE
 from recoup.priors.conversions import unmixed_shares
 from recoup.priors.results import PriorCurve, PriorEstimate

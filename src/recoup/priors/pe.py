@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import FeaturePriorEstimator, Finding, PriorTags
-from recoup.priors._gaussians import (
+from recoup.priors._solvers.gaussians import (
     N_FOLDS,
     check_n_basis,
     chosen_centers,
@@ -22,6 +21,7 @@ from recoup.priors._gaussians import (
     squared_distances,
     standardized,
 )
+from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.conversions import alpha_from_pooled, pooled_prior
 from recoup.priors.results import PriorCurve
 

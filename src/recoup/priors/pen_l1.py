@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import FeaturePriorEstimator, Finding, PriorTags
-from recoup.priors._gaussians import (
+from recoup.priors._solvers.gaussians import (
     N_FOLDS,
     check_n_basis,
     chosen_centers,
@@ -21,6 +20,7 @@ from recoup.priors._gaussians import (
     squared_distances,
     standardized,
 )
+from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.results import PriorCurve
 
 WIDTHS = np.logspace(-2, 1, 10)

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import (
+from recoup.priors._solvers.transform import honest_scores
+from recoup.priors.base import (
     MIN_LABELED,
     FeaturePriorEstimator,
     Finding,
     PriorTags,
     checked_table,
 )
-from recoup.priors._transform import honest_scores
 from recoup.priors.pulscar import matched_densities
 from recoup.priors.results import PriorCurve
 

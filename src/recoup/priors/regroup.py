@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from recoup._checks import FloatArray, brief
-from recoup._seeds import check_seed
+from recoup._core.checks import FloatArray, brief
+from recoup._core.random import check_seed
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors._base import (
+from recoup.priors._solvers.transform import honest_scores
+from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
     PriorTags,
     ScorePriorEstimator,
     checked_table,
 )
-from recoup.priors._transform import honest_scores
 from recoup.priors.bbe import BBE
 from recoup.priors.results import PriorEstimate
 from recoup.scores.table import ScoreTable

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recoup._checks import FloatArray
-from recoup._results import (
+from recoup._core.checks import FloatArray
+from recoup._core.results import (
     DASH,
     html_facts,
     html_table,

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import Finding, PriorTags, ScorePriorEstimator
+from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from recoup._checks import FloatArray
-from recoup.priors._base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator
-from recoup.priors._network import load_network
+from recoup._core.checks import FloatArray
+from recoup.priors._solvers.network import load_network
+from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 

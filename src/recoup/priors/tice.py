@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.priors._base import FeaturePriorEstimator, Finding, PriorTags
+from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.conversions import alpha_from_label_frequency
 from recoup.priors.results import PriorCurve
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import (
+from recoup._core.checks import (
     FloatArray,
     as_floats,
     as_vector,
@@ -18,10 +18,10 @@ from recoup._checks import (
     check_some_rows,
     label_masks,
 )
-from recoup._progress import progress_bar
-from recoup._results import html_table, make_frame, to_plain
+from recoup._core.progress import progress_bar
+from recoup._core.results import html_table, make_frame, to_plain
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.scores.split import Indices, PUStratifiedKFold, as_generator, bundle_rows
+from recoup.scores.folds import Indices, PUStratifiedKFold, as_generator, bundle_rows
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ def crossfit(
         ``"auto"`` takes probabilities, or the decision function for want of them. Prefer
         probabilities: decision functions of different folds may differ in scale. ``"oob"``
         fits once per repeat on all rows and takes out-of-bag scores, of a random forest, a
-        ``BaggingClassifier``, :class:`recoup.learners.BaggedNetworks` or any classifier that
-        has ``oob_decision_function_`` or ``oob_scores_`` once fitted. ``cv`` is not used then,
-        ``oob_score`` is switched on, and rows that were in every bag get the mean score.
+        ``BaggingClassifier`` or any classifier that has ``oob_decision_function_`` or
+        ``oob_scores_`` once fitted. ``cv`` is not used then, ``oob_score`` is
+        switched on, and rows that were in every bag get the mean score.
     n_jobs : int, optional
         Fits at the same time, as in scikit-learn. The scores do not depend on it.
     random_state : int, Generator, RandomState or None, default=0
@@ -345,7 +345,7 @@ def _out_of_bag(model: Any, X: Any, target: NDArray[np.int_]) -> tuple[FloatArra
     if source is None:
         raise InvalidInputError(
             f"crossfit needs a classifier with out-of-bag scores for method='oob', such as "
-            f"RandomForestClassifier, BaggingClassifier or recoup.learners.BaggedNetworks. "
+            f"RandomForestClassifier or BaggingClassifier. "
             f"Got {_name(model)}. Use method='auto' for out-of-fold scores."
         )
     scores: FloatArray = np.array(getattr(last, source), float)
@@ -374,7 +374,7 @@ def _warn_of_copies(X: Any, target: NDArray[np.int_], name: str) -> None:
             f"{n_rows:,} rows share their values with another, and one of them is labeled. {name} "
             f"draws copies into bags one by one, so that some out-of-bag scores come from models "
             f"that learned the label of a copy. Use method='auto', whose folds keep copies "
-            f"together, or recoup.learners.BaggedNetworks, whose bags do.",
+            f"together.",
             RecoupWarning,
             stacklevel=3,
         )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._checks import as_floats
-from recoup._seeds import named_rng
+from recoup._core.checks import as_floats
+from recoup._core.random import named_rng
 from recoup.scores.crossfit import CrossfitScores, _auc_pu, _checked_method, _name, seeded
-from recoup.scores.split import PUStratifiedKFold
+from recoup.scores.folds import PUStratifiedKFold
 
 N_FOLDS = 5
 

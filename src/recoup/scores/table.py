@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import (
+from recoup._core.checks import (
     FloatArray,
     Scheme,
     as_numbers,
@@ -20,7 +20,7 @@ from recoup._checks import (
     check_some_rows,
     label_masks,
 )
-from recoup._results import make_frame
+from recoup._core.results import make_frame
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class ScoreTable:
         -------
         ScoreTable
         """
-        from recoup.scores._engines import count_frame
+        from recoup.scores.counting import count_frame
 
         return cls._from_counts(*count_frame(frame, label, score, sample_weight, decimals))
 
@@ -233,8 +233,8 @@ class ScoreTable:
         -------
         ScoreTable
         """
-        from recoup.scores._engines import bin_relation, count_frame, has_many_scores
-        from recoup.scores._files import open_files
+        from recoup.scores.counting import bin_relation, count_frame, has_many_scores
+        from recoup.scores.files import open_files
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
         with open_files(path, columns, memory_limit) as relation:

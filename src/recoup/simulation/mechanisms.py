@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, as_numbers, brief, check_same_length, did_you_mean
+from recoup._core.checks import FloatArray, as_numbers, brief, check_same_length, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 Mask: TypeAlias = NDArray[np.bool_]

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, Scheme, brief, check_alpha_beta, check_scheme
-from recoup._seeds import check_seed, named_rng
-from recoup.data.container import PUDataset, PUTruth, as_classes, take_rows
+from recoup._core.checks import FloatArray, Scheme, brief, check_alpha_beta, check_scheme
+from recoup._core.random import check_seed, named_rng
+from recoup.data.pu import PUDataset, PUTruth, as_classes, take_rows
 from recoup.exceptions import InvalidInputError
 from recoup.simulation.mechanisms import (
     CALLER,

@@ -11,7 +11,7 @@ positives for a band on the hidden ones, but the hidden positives are a sample t
 noise of their own of variance :math:`F(1-F)/n^*`. Unless ``latent_noise=False`` asks for the
 paper's band, it is widened to :math:`1/(1/n_l + 1/n^*)` labels in place of :math:`n_l`.
 
-Measured by ``benchmarks/study_bounds.py`` in 32 settings of 300 simulated datasets each, 95% bounds
+Measured by ``tools/studies/bounds.py`` in 32 settings of 300 simulated datasets each, 95% bounds
 held the true table, from the worst setting to the best, in
 
 - 94 to 100% of datasets at all cuts together with ``"dkw"`` (39 to 100% as published);

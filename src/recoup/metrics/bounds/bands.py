@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, as_numbers
+from recoup._core.checks import FloatArray, as_numbers
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds.options import BandKind, Options
 from recoup.metrics.curves import _Curve

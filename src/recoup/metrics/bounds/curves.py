@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray
-from recoup.metrics._spec import POINT_METRICS
+from recoup._core.checks import FloatArray
 from recoup.metrics.bounds.metrics import AREAS
 from recoup.metrics.bounds.options import Alpha, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
 from recoup.metrics.curves import _Curve
+from recoup.metrics.spec import POINT_METRICS
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import FloatArray, brief
+from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.metrics._spec import POINT_METRICS, metric_spec
 from recoup.metrics.area import area_under_pr, area_under_roc, step_average_precision
 from recoup.metrics.bounds.options import Alpha, Options, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
 from recoup.metrics.curves import _Curve
+from recoup.metrics.spec import POINT_METRICS, metric_spec
 from recoup.scores.table import ScoreTable
 
 # Values of alpha to try over an interval.

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._checks import Scheme, as_floats, brief, check_alpha_beta, check_scheme
+from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
 

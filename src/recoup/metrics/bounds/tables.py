@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._checks import FloatArray, Scheme
-from recoup._results import to_plain
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.results import to_plain
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import area_under_roc
 from recoup.metrics.bounds.bands import band_of

@@ -1,0 +1,121 @@
+"""``python -m papers``: a paper's experiment again, its figures beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recoup.cli import Command
+from recoup.cli._options import AsJson
+from recoup.cli._output import make_table, plain, print_json, print_written, stdout
+from recoup.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from papers import Reproduction
+
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command(cls=Command)
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="PAPER", help="Key of a paper; without it, they are listed."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Some minutes on two cores; the default.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="All of it.")] = False,
+    tiny: Annotated[
+        bool, typer.Option("--tiny", help="Seconds, only to see whether it runs.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at the same time; by default one per core.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder to write to; by default recoup-reproduce/PAPER, here."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat a paper's experiment, and say what came out as published.
+
+    What is finished is kept: a stopped experiment, started again, goes on where it was.
+    """
+    chosen = [size for size, on in (("quick", quick), ("full", full), ("tiny", tiny)) if on]
+    if len(chosen) > 1:
+        raise InvalidInputError(
+            f"reproduce takes one size. Got {' and '.join(f'--{size}' for size in chosen)}. "
+            f"Drop one."
+        )
+    if name is None:
+        if chosen or out is not None or jobs is not None:
+            raise InvalidInputError(
+                "reproduce needs the key of a paper. Got none. python -m papers lists them."
+            )
+        _list_papers(as_json)
+        return
+    from papers import reproduce as repeat
+
+    size = chosen[0] if chosen else "quick"
+    found = repeat(name, size, jobs=jobs, out=out)  # type: ignore[arg-type]
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console = stdout()
+    _print_claims(console, found)
+    print_written(console, [found.path])
+
+
+def _list_papers(as_json: bool) -> None:
+    """List the papers whose experiments can be repeated."""
+    from papers import papers as keys
+    from papers._experiment import experiment
+
+    rows = [
+        {"key": found.key, "title": found.title, "citation": found.citation}
+        for found in map(experiment, keys())
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = make_table(("Key", "Title"))
+    for column in table.columns:
+        # A key cut short could not be passed on.
+        column.overflow = "fold"
+    for row in rows:
+        table.add_row(plain(row["key"]), plain(row["title"]))
+    stdout().print(table)
+
+
+def _print_claims(console: Console, found: Reproduction) -> None:
+    table = make_table(
+        ("What the paper says", "Published", "Ours", "Verdict"), title=found.experiment.title
+    )
+    for column in table.columns:
+        column.overflow = "fold"
+    for claim in found.page.claims:
+        style = {"reproduced": "green", "not reproduced": "red"}.get(claim.verdict, "yellow")
+        cells = (claim.text, claim.published, claim.ours)
+        table.add_row(*map(plain, cells), plain(claim.verdict, style))
+    if not console.is_terminal:
+        # In a file or a pipe no line needs to be broken.
+        console.width = 200
+    console.print(table)
+    again = found.n_runs - found.n_new
+    kept = f", {again} of them kept from before" if again else ""
+    console.print(plain(f"{found.n_runs} runs{kept}, {found.seconds:,.0f} s of computing."))
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m papers")

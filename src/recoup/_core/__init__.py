@@ -1,0 +1,1 @@
+"""What every room relies on: checks, files, random streams, results, the registry."""

@@ -1,0 +1,175 @@
+"""What is run: one learner on one simulated dataset, known by the hash of all that defines it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, Literal, TypeAlias
+
+from recoup._core.checks import Scheme
+from recoup._core.random import named_rng
+
+Protocol: TypeAlias = Literal["honest", "oracle"]
+Design: TypeAlias = Literal["single-sample", "case-control", "case-control-overlap"]
+
+# Part of every hash. Raise it when the same definition would give other numbers than before, as
+# after a change of how rows are split, drawn, held out or measured: runs of another format are
+# then done anew. Versions of packages are kept beside each run and are no part of it, or an update
+# of one of them would throw away every store.
+FORMAT = 1
+# Why an oracle run is skipped that its honest one can stand in for.
+SELECTS_NOTHING = "The learner selects no weights: its honest run is the same."
+
+KNOWN = "known"
+"""As the alpha of a learner: the share that the simulation counted."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to be done.
+
+    Attributes
+    ----------
+    dataset : str
+        A dataset, or ``dataset/task``.
+    scheme : {"single-sample", "case-control", "case-control-overlap"}
+        How rows are drawn. In the last, labeled rows come again among the unlabeled ones.
+    mechanism : str
+        Which positives get a label.
+    label_frequency : float
+        Share of the positives with a label.
+    noise : float
+        Share of the labels that are wrong.
+    key : str
+        The learner.
+    params : mapping
+        What differs from its defaults, as plain values.
+    seed : int
+        Of all that is random, together with the names above.
+    protocol : {"honest", "oracle"}
+        Whether weights are selected by held-out rows without classes, or by rows with them.
+
+    Examples
+    --------
+    >>> job = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
+    >>> job.learner, job.run
+    ('nnpu (epochs=5)', 'c77086c90c39efdd')
+    >>> Job.of(job.definition) == job
+    True
+    """
+
+    dataset: str
+    scheme: Design
+    mechanism: str
+    label_frequency: float
+    noise: float
+    key: str
+    params: Mapping[str, Any] = field(hash=False)
+    seed: int
+    protocol: Protocol
+
+    @classmethod
+    def of(cls, definition: Mapping[str, Any]) -> Job:
+        """Read a job from its definition."""
+        named = {name: definition[name] for name in definition if name not in ("format", "learner")}
+        return cls(**named, **definition["learner"])
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """All that decides what comes out, as plain values."""
+        return {
+            "format": FORMAT,
+            "dataset": self.dataset,
+            "scheme": self.scheme,
+            "mechanism": self.mechanism,
+            "label_frequency": self.label_frequency,
+            "noise": self.noise,
+            "learner": {"key": self.key, "params": dict(self.params)},
+            "seed": self.seed,
+            "protocol": self.protocol,
+        }
+
+    @cached_property
+    def run(self) -> str:
+        """The first 16 digits of the hash of the definition."""
+        return hashlib.sha256(canonical(self.definition).encode()).hexdigest()[:16]
+
+    @property
+    def learner(self) -> str:
+        """The learner's key, and what differs from its defaults."""
+        return shown_learner(self.key, self.params)
+
+    @property
+    def design(self) -> Scheme:
+        """The scheme as learners and metrics know it."""
+        return "single-sample" if self.scheme == "single-sample" else "case-control"
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """Seeds by what they are for.
+
+        Rows are split the same way for all that happens to a dataset, and labeled the same way for
+        all learners: neither seed knows the learner. The seed of a fit does not know the protocol.
+        """
+        drawn = (self.scheme, self.mechanism, repr(self.label_frequency), repr(self.noise))
+        learner = (self.key, canonical(dict(self.params)))
+        names: dict[str, tuple[str, ...]] = {
+            "split": (self.dataset,),
+            "labels": (self.dataset, *drawn),
+            "fit": (self.dataset, *drawn, *learner),
+        }
+        return {
+            purpose: int(named_rng(self.seed, "bench", purpose, *path).integers(2**31))
+            for purpose, path in names.items()
+        }
+
+    def skip_reason(self) -> str | None:
+        """Say why the learner cannot do this, if it cannot and no data are needed to know."""
+        return _skip_reason(self.key, frozenset(self.params), self.design, self.protocol)
+
+
+@cache
+def _skip_reason(
+    key: str, changed: frozenset[str], design: Scheme, protocol: Protocol
+) -> str | None:
+    from recoup._core.registry import registered
+
+    cls = registered("learners").get(key)
+    if cls is None:
+        return f"No learner {key!r} is installed here."
+    if design not in cls.tags.schemes:
+        return f"{key} is made for {' and '.join(cls.tags.schemes)} data."
+    takes = inspect.signature(cls.fit).parameters
+    needs_propensity = "propensity" in takes and not {"alpha", "propensity"} & changed
+    if protocol == "honest" and needs_propensity:
+        return (
+            f"{key} needs the true propensities, which nobody has; give it alpha, or take the "
+            f"protocol oracle."
+        )
+    if protocol == "oracle" and "oracle" not in takes and not needs_propensity:
+        return SELECTS_NOTHING
+    return None
+
+
+def canonical(value: Any) -> str:
+    """Write plain values as JSON in the one way that a hash needs."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def shown_learner(key: str, params: Mapping[str, Any]) -> str:
+    """Name a learner as people read it."""
+    changed = ", ".join(f"{name}={value}" for name, value in sorted(params.items()))
+    return f"{key} ({changed})" if changed else key
+
+
+def takes_alpha(key: str) -> bool:
+    """Say whether a learner needs alpha, or would estimate it if it got none."""
+    from recoup._core.registry import registered
+
+    cls = registered("learners")[key]
+    default = inspect.signature(cls).parameters.get("alpha")
+    return default is not None and (cls.tags.needs_alpha or default.default is not None)

@@ -1,0 +1,547 @@
+"""compare: which of several models is better, and for which alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recoup._core.checks import (
+    FloatArray,
+    Scheme,
+    as_numbers,
+    brief,
+    check_same_length,
+    label_masks,
+)
+from recoup._core.multiplicity import holm
+from recoup._core.prior import Prior, estimation_method, prior_notes
+from recoup._core.results import (
+    MOST_ROWS,
+    html_table,
+    make_frame,
+    show_number,
+    show_p,
+    show_range,
+    to_plain,
+)
+from recoup.evaluation.evaluate import evaluate
+from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior
+from recoup.evaluation.results import Evaluation
+from recoup.evaluation.uncertainty import N_DRAWS, tails
+from recoup.exceptions import InvalidInputError
+from recoup.metrics import intervals as intervals
+from recoup.metrics.area import PROPER_LOSSES, auc_pu
+from recoup.metrics.curves import recovered_roc
+from recoup.metrics.measure import measure, observed_rates_at
+from recoup.metrics.rates import Mixture
+from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from recoup.priors import PriorEstimate
+
+WITHOUT_INFLUENCE = ("pr_auc", "partial_roc_auc")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Metric of the first model minus that of the second, on the same rows.
+
+    ``p_value`` tests that there is no difference; ``p_adjusted`` is Holm's correction over all
+    pairs of models for this metric.
+    """
+
+    metric: str
+    first: str
+    second: str
+    difference: float
+    lower: float
+    upper: float
+    p_value: float
+    p_adjusted: float = np.nan
+
+    def __repr__(self) -> str:
+        """Show the difference with its interval."""
+        return (
+            f"Difference({self.metric}: {self.first} - {self.second} = {self.difference:+.4g} "
+            f"[{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
+        )
+
+
+@dataclass(frozen=True)
+class WinRange:
+    """A range of alpha over which one model has the best recovered value of a metric."""
+
+    metric: str
+    model: str
+    alpha_low: float
+    alpha_high: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Several models on the same positive-unlabeled rows. Made by :func:`recoup.compare`."""
+
+    metric: str
+    evaluations: dict[str, Evaluation]
+    differences: tuple[Difference, ...]
+    wins: tuple[WinRange, ...]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Name the models from best to worst."""
+        order = ", ".join(
+            f"{name} {self.evaluations[name][self.metric].recovered:.3f}" for name in self.ranking
+        )
+        return f"Comparison({self.metric}: {order})"
+
+    @property
+    def prior_estimate(self) -> PriorEstimate | None:
+        """What alpha was estimated by, the same for all models; None if it was given."""
+        return next(iter(self.evaluations.values())).prior_estimate
+
+    @property
+    def ranking(self) -> list[str]:
+        """Models from best to worst by the chosen metric."""
+        sign = -1 if metric_spec(self.metric, "Comparison").higher_is_better else 1
+
+        def order(name: str) -> tuple[bool, float]:
+            value = self.evaluations[name][self.metric].recovered
+            return bool(np.isnan(value)), sign * value
+
+        return sorted(self.evaluations, key=order)
+
+    def difference(self, first: str, second: str, metric: str | None = None) -> Difference:
+        """Look up the difference between two models."""
+        wanted = metric or self.metric
+        for item in self.differences:
+            if item.metric == wanted and {item.first, item.second} == {first, second}:
+                if item.first == first:
+                    return item
+                return Difference(
+                    item.metric,
+                    first,
+                    second,
+                    -item.difference,
+                    -item.upper,
+                    -item.lower,
+                    item.p_value,
+                    item.p_adjusted,
+                )
+        raise KeyError(
+            f"No difference of {wanted!r} between {first!r} and {second!r} here. Models: "
+            f"{', '.join(self.evaluations)}; metrics: "
+            f"{', '.join(dict.fromkeys(item.metric for item in self.differences))}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of models and metric."""
+        names = list(Difference.__dataclass_fields__)
+        return make_frame(
+            {name: [getattr(item, name) for item in self.differences] for name in names}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        plain: dict[str, Any] = to_plain(
+            {
+                "metric": self.metric,
+                "prior": next(iter(self.evaluations.values())).prior.described(),
+                "ranking": self.ranking,
+                "models": {name: one.to_dict() for name, one in self.evaluations.items()},
+                "differences": [vars(item) for item in self.differences],
+                "wins": [vars(item) for item in self.wins],
+                "notes": self.notes,
+            }
+        )
+        return plain
+
+    def _repr_html_(self) -> str:
+        one = next(iter(self.evaluations.values()))
+        label = metric_spec(self.metric, "Comparison").label
+        ranked = [self.evaluations[name][self.metric] for name in self.ranking]
+        short = {name: brief(name) for name in self.evaluations}
+        models = {
+            "model": [short[name] for name in self.ranking],
+            f"{label}, PU": [show_number(item.pu) for item in ranked],
+            "recovered": [show_number(item.recovered) for item in ranked],
+            "interval": [show_range(item.lower, item.upper) for item in ranked],
+        }
+        pages = [
+            html_table(
+                models,
+                f"Models by {label}; alpha {one.prior}; {one.n_labeled:,.0f} labeled and "
+                f"{one.n_unlabeled:,.0f} unlabeled rows",
+            )
+        ]
+        if any(item.metric == self.metric for item in self.differences):
+            pairs = list(combinations(self.ranking, 2))
+            shown = [self.difference(*pair) for pair in pairs[:MOST_ROWS]]
+            columns = {
+                "models": [f"{short[item.first]} - {short[item.second]}" for item in shown],
+                "difference": [show_number(item.difference, "+.4f") for item in shown],
+                "interval": [show_range(item.lower, item.upper, "+.4f") for item in shown],
+                "p, adjusted": [show_p(item.p_adjusted) for item in shown],
+            }
+            more = [f"{len(shown)} of {len(pairs):,} pairs; to_frame() has all."]
+            caption = f"Differences of {label}, at {100 * one.confidence:.4g}%"
+            pages.append(html_table(columns, caption, more if len(pairs) > len(shown) else ()))
+        wins = [item for item in self.wins if item.metric == self.metric]
+        best = {
+            "alpha": [show_range(item.alpha_low, item.alpha_high) for item in wins],
+            "best model": [short[item.model] for item in wins],
+        }
+        notes = list(self.notes)
+        for name in (name for name in short if short[name] != name):
+            notes = [note.replace(name, short[name]) for note in notes]
+        pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))
+        return "".join(pages)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the chosen metric of every model over alpha."""
+        from recoup.plot.curves import SensitivityDisplay
+
+        first = next(iter(self.evaluations.values()))
+        alphas = first.sensitivity().alphas
+        values = {
+            name: self.evaluations[name].sensitivity(alphas).values[self.metric]
+            for name in self.ranking
+        }
+        display = SensitivityDisplay(
+            alphas=alphas,
+            values=values,
+            alpha=first.alpha,
+            alpha_upper=min(one.feasibility.alpha_upper for one in self.evaluations.values()),
+            alpha_interval=first.prior.stated,
+            name=metric_spec(self.metric, "plot").label,
+        )
+        return display.plot(ax=ax)
+
+    def report(self, path: str | Path, title: str | None = None) -> Path:
+        """Write a page that sets the models side by side, as one HTML file without network.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to. An existing file is replaced.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+        """
+        from recoup.report import Report
+
+        return Report(self, title or f"Which of {len(self.evaluations)} models?").write(path)
+
+
+def compare(
+    s: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    *,
+    alpha: Any,
+    beta: Any = 1.0,
+    scheme: Scheme = "single-sample",
+    metric: str = "roc_auc",
+    threshold: float | str | None = None,
+    confidence: float = 0.95,
+    n_boot: int = 2000,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare models that scored the same positive-unlabeled rows.
+
+    Differences are paired: every row's influence on the first model's metric is set against its
+    influence on the second's, so that what both models find easy or hard cancels.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : mapping of str to array-like of shape (n,)
+        The scores of each model, at least two.
+    metric : str, default="roc_auc"
+        The metric that ranks the models; differences are given for all.
+    alpha, beta, scheme, threshold, confidence, n_boot, random_state
+        As for :func:`recoup.evaluate`; the threshold rule is applied to each model. An alpha to
+        be estimated is read off the scores that tell labeled from unlabeled rows best, once for
+        all models: any others can only raise the share of positives that seems possible.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.random(4000) < 0.3
+    >>> s = (positive & (rng.random(4000) < 0.4)).astype(int)
+    >>> good = rng.normal(2.0 * positive)
+    >>> comparison = compare(
+    ...     s, {"good": good, "noisy": good + rng.normal(size=4000)}, alpha=0.2, threshold=1.0
+    ... )
+    >>> comparison.difference("good", "noisy")
+    Difference(roc_auc: good - noisy = +0.07976 [+0.06041, +0.09911], p=...)
+    """
+    if len(scores) < 2:
+        raise InvalidInputError(
+            f"compare needs at least two models. Got {len(scores)}. "
+            f"Pass scores={{'a': scores_a, 'b': scores_b}}, or use evaluate for one."
+        )
+    metric_spec(metric, "compare")
+    check_confidence(confidence, "compare")
+    wanted = estimation_method(alpha, beta, "compare")
+    labeled, unlabeled, negative = label_masks(s, "compare")
+    if negative is not None and scheme == "single-sample":
+        unlabeled = unlabeled | negative
+    masks = (labeled, unlabeled)
+    columns: dict[str, FloatArray] = {}
+    for name, values in scores.items():
+        columns[name] = as_numbers(values, f"scores of {name!r}", "compare")
+        check_same_length(masks[0], columns[name], f"s and scores of {name!r}", "compare")
+        if not np.isfinite(columns[name]).all():
+            raise InvalidInputError(
+                f"compare needs every score to be a finite number. Got "
+                f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
+                f"{name!r}. Drop or impute those rows for all models."
+            )
+    notes = []
+    if wanted is not None:
+        best, prior = _shared_prior(s, columns, alpha, beta, confidence, random_state)
+        alpha, beta = prior.estimate, 1.0
+        notes.append(
+            f"alpha {prior} is the same for all models, and comes from the scores of {best!r}, "
+            f"which tell labeled from unlabeled rows best."
+        )
+    evaluations = {
+        name: evaluate(
+            s,
+            values,
+            alpha=alpha,
+            beta=beta,
+            scheme=scheme,
+            threshold=threshold,
+            confidence=confidence,
+            n_boot=n_boot,
+            random_state=random_state,
+        )
+        for name, values in columns.items()
+    }
+    shared = set.intersection(*(set(one) for one in evaluations.values()))
+    if metric not in shared:
+        reason = "it is f1 without its parameter b"
+        if metric_spec(metric, "compare").kind == "proper":
+            reason = "it needs scores in [0, 1] from every model"
+        raise InvalidInputError(f"compare cannot rank by {metric!r}: {reason}.")
+    keys = [key for key in next(iter(evaluations.values())) if key in shared]
+    places = {
+        name: [_bins_of(columns[name][mask], one) for mask in masks]
+        for name, one in evaluations.items()
+    }
+    rng = np.random.default_rng(random_state)
+    found: dict[str, list[Difference]] = {k: [] for k in keys if k not in WITHOUT_INFLUENCE}
+    for first, second in combinations(evaluations, 2):
+        for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
+            found[key].append(item)
+    differences = tuple(item for items in found.values() for item in _holm(items))
+    estimate = next(iter(evaluations.values())).prior_estimate
+    about_alpha = [] if estimate is None else prior_notes(estimate)
+    notes += about_alpha
+    for name, one in evaluations.items():
+        notes += [f"{name}: {note}" for note in one.notes if note not in about_alpha]
+    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes))
+
+
+def _shared_prior(
+    s: ArrayLike,
+    columns: Mapping[str, FloatArray],
+    alpha: str,
+    beta: Any,
+    confidence: float,
+    random_state: int,
+) -> tuple[str, Prior]:
+    """Estimate alpha from the most informative scores; return whose they are, and the prior."""
+
+    def table_of(name: str) -> ScoreTable:
+        bins = DEFAULT_BINS if len(columns[name]) > MANY_ROWS else None
+        return ScoreTable._count(s, columns[name], None, bins, (), "compare")
+
+    best = max(columns, key=lambda name: auc_pu(table_of(name)))
+    table = table_of(best)
+    return best, estimated_prior(table, alpha, beta, confidence, random_state, "compare")
+
+
+def _bins_of(values: FloatArray, evaluation: Evaluation) -> NDArray[np.intp]:
+    """Place of each row in its model's table, counted from the highest score."""
+    scores = evaluation.table.scores
+    return len(scores) - np.searchsorted(scores, values, side="right")
+
+
+def _influences(
+    evaluation: Evaluation, mixture: Mixture, keys: list[str]
+) -> dict[str, intervals.Influence]:
+    """Influence of rows at each score (highest first) on every metric."""
+    table = evaluation.table
+    auc = intervals.auc_influence(table)
+    gap = mixture.beta - mixture.alpha
+    found = {
+        "roc_auc": tuple(part / gap for part in auc),
+        "aul": tuple(part * (1 - mixture.pi) / gap for part in auc),
+        "average_precision": intervals.average_precision_influence(table, mixture),
+    }
+    rates = [part[0] for part in observed_rates_at(table, np.array([evaluation.threshold]))]
+    above = (table.scores >= evaluation.threshold)[::-1].astype(float)
+    for key in keys:
+        if key in POINT_METRICS:
+            slopes = _slopes(POINT_METRICS[key].from_rates, rates, mixture)
+            found[key] = tuple(slope * above for slope in slopes)
+        elif key in PROPER_LOSSES:
+            found[key] = intervals.proper_influence(key, table, mixture)
+    return found
+
+
+def _slopes(formula: Any, rates: list[float], mixture: Mixture, step: float = 1e-6) -> list[float]:
+    """Slope of a threshold metric in each observed rate."""
+    slopes = []
+    for which in range(2):
+        ends = []
+        for sign in (1, -1):
+            moved = list(rates)
+            moved[which] += sign * step
+            ends.append(float(formula(*mixture.true_rates(*moved), mixture.pi)))
+        slopes.append((ends[0] - ends[1]) / (2 * step))
+    return slopes
+
+
+def _paired(
+    evaluations: dict[str, Evaluation],
+    places: dict[str, list[NDArray[np.intp]]],
+    first: str,
+    second: str,
+    keys: list[str],
+    rng: np.random.Generator,
+) -> dict[str, Difference]:
+    """Paired differences of all metrics between two models."""
+    one = evaluations[first]
+    prior, size = one.prior, one.table.effective_sizes[0]
+    alphas, betas = np.array([prior.alpha]), np.array([prior.beta])
+    if prior.interval is not None:
+        alphas, betas = np.linspace(*prior.interval, 3), np.full(3, prior.beta)
+    elif prior.alpha_draws is not None:
+        order = np.argsort(prior.alpha_draws)
+        chosen = order[((np.arange(9) + 0.5) / 9 * len(order)).astype(int)]
+        alphas, betas = prior.alpha_draws[chosen], np.full(9, prior.beta)
+        if prior.beta_draws is not None:
+            betas = prior.beta_draws[chosen]
+
+    gaps: dict[str, list[tuple[float, float]]] = {key: [] for key in keys}
+    for alpha, beta in zip(alphas, betas, strict=True):
+        values, influences = [], []
+        for name in (first, second):
+            model = evaluations[name]
+            mixture = Mixture.of(model.table, float(alpha), float(beta), model.scheme)
+            roc = recovered_roc(model.table, mixture)
+            values.append(measure(model.table, mixture, roc, model.threshold))
+            influences.append(_influences(model, mixture, keys))
+        for key in keys:
+            variance = 0.0
+            for group in range(2):
+                rows = [
+                    influence[key][group][places[name][group]]
+                    for name, influence in zip((first, second), influences, strict=True)
+                ]
+                gap = rows[0] - rows[1]
+                variance += gap.var(ddof=1) / len(gap) if len(gap) > 1 else np.inf
+            gaps[key].append((values[0][key][0] - values[1][key][0], float(np.sqrt(variance))))
+
+    center = len(alphas) // 2
+    result = {}
+    for key in keys:
+        shift, error = np.transpose(gaps[key])
+        low, high, p_value = _interval_of_gap(
+            shift, error, alphas, prior.interval is not None, one.confidence, size, rng
+        )
+        result[key] = Difference(key, first, second, float(shift[center]), low, high, p_value)
+    return result
+
+
+def _interval_of_gap(
+    shift: FloatArray,
+    error: FloatArray,
+    alphas: FloatArray,
+    worst_case: bool,
+    confidence: float,
+    size: float,
+    rng: np.random.Generator,
+) -> tuple[float, float, float]:
+    from scipy.special import stdtr
+
+    freedom = max(size - 1, 1.0)
+    if np.isnan(shift).any():
+        return np.nan, np.nan, np.nan
+    certain = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
+    ratio = np.divide(shift, error, out=certain, where=error > 0)
+    if len(alphas) == 1 or worst_case:
+        half = intervals.t_quantile(confidence, size) * error
+        p_value = float(np.max(2 * stdtr(freedom, -np.abs(ratio))))
+        return float(np.min(shift - half)), float(np.max(shift + half)), p_value
+    drawn = rng.integers(len(alphas), size=N_DRAWS)
+    noisy = shift[drawn] + rng.standard_t(freedom, size=N_DRAWS) * error[drawn]
+    low, high = np.quantile(noisy, tails(confidence))
+    below = float(np.mean(stdtr(freedom, -ratio)))
+    return float(low), float(high), 2 * min(below, 1 - below)
+
+
+def _holm(items: list[Difference]) -> list[Difference]:
+    """Add Holm's step-down adjusted p-values."""
+    adjusted = holm([item.p_value for item in items])
+    return [
+        Difference(**(vars(item) | {"p_adjusted": float(p)}))
+        for item, p in zip(items, adjusted, strict=True)
+    ]
+
+
+def _wins(evaluations: dict[str, Evaluation], keys: list[str]) -> tuple[WinRange, ...]:
+    """Ranges of alpha over which each model is best, up to what the scores allow."""
+    first = next(iter(evaluations.values()))
+    top = min(one.feasibility.alpha_upper for one in evaluations.values())
+    alphas = np.linspace(0.0, max(min(top, first.beta - 0.01), first.alpha, 0.01), 101)
+    curves = {name: one.sensitivity(alphas).values for name, one in evaluations.items()}
+    names = list(evaluations)
+    wins = []
+    for key in keys:
+        values = np.array([curves[name][key] for name in names])
+        if not metric_spec(key, "compare").higher_is_better:
+            values = -values
+        values = np.where(np.isnan(values), -np.inf, values)
+        best = values.argmax(0)
+        # Ties (a metric that alpha does not reach) go to the model that already leads.
+        for i in range(1, len(best)):
+            if values[best[i - 1], i] >= values[best[i], i] - 1e-12:
+                best[i] = best[i - 1]
+        changes = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), len(alphas)]
+        low = 0.0
+        for start, end in pairwise(changes):
+            high = float(alphas[-1])
+            if end < len(alphas):
+                high = _crossing(alphas, values[best[start]], values[best[end]], end)
+            wins.append(WinRange(key, names[best[start]], low, high))
+            low = high
+    return tuple(wins)
+
+
+def _crossing(alphas: FloatArray, old: FloatArray, new: FloatArray, end: int) -> float:
+    """Alpha between two grid points where the lead changes hands."""
+    before, after = old[end - 1] - new[end - 1], new[end] - old[end]
+    share = before / (before + after) if before + after > 0 else 1.0
+    return float(alphas[end - 1] + np.clip(share, 0, 1) * (alphas[end] - alphas[end - 1]))

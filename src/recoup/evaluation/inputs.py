@@ -1,0 +1,153 @@
+"""What evaluate is given, read once into the forms that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._core.checks import Scheme, brief
+from recoup._core.prior import Prior, estimation_method
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.rates import Mixture, check_propensity_alone, propensity_table
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+MANY_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Given:
+    """What evaluate was given, in the forms it needs.
+
+    ``counts`` holds the rows as they came, ``exact`` the table that is unmixed, ``naive`` the one
+    that takes every row not labeled positive as negative.
+    """
+
+    counts: ScoreTable
+    exact: ScoreTable
+    naive: ScoreTable
+    prior: Prior
+    scheme: Scheme
+    by_propensity: bool = False
+    single_precision: bool = False
+
+    @classmethod
+    def of(
+        cls, counts: ScoreTable, prior: Prior, scheme: Scheme, single_precision: bool = False
+    ) -> Given:
+        """Fold known negatives in."""
+        naive = counts.with_negatives_folded_in("single-sample")
+        exact = counts.with_negatives_folded_in(scheme)
+        return cls(counts, exact, naive, prior, scheme, single_precision=single_precision)
+
+    def mixture(self, table: ScoreTable, alpha: float) -> Mixture:
+        """Shares of positives for a share among the unlabeled rows."""
+        if not self.by_propensity:
+            return Mixture.of(table, alpha, self.prior.beta, self.scheme)
+        # Labeled rows stand for all positives there, and every row is one of the population.
+        rows = self.counts
+        pi = (rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows
+        return Mixture.of(table, pi, 1.0, "case-control")
+
+
+def check_confidence(confidence: Any, caller: str) -> None:
+    """Require a level between 0 and 1."""
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        raise InvalidInputError(
+            f"{caller} needs confidence between 0 and 1. Got {brief(confidence)}. "
+            f"Pass 0.95 for 95%."
+        )
+
+
+def read_threshold(threshold: Any, scores: Any) -> float | str | None:
+    """Check a threshold; with scores in single precision it is rounded as they are."""
+    if threshold is None or isinstance(threshold, str):
+        return threshold
+    if not isinstance(threshold, Real) or not np.isfinite(float(threshold)):
+        raise InvalidInputError(
+            f"evaluate needs a finite threshold, or the name of a metric to maximise. "
+            f"Got {brief(threshold)}."
+        )
+    return as_precise_as_scores(float(threshold), is_single_precision(scores))
+
+
+def read_input(
+    s: ArrayLike | ScoreTable,
+    scores: ArrayLike | None,
+    alpha: Any,
+    beta: Any,
+    scheme: Scheme,
+    keep: tuple[float, ...],
+    sample_weight: ArrayLike | None,
+    propensity: ArrayLike | None,
+    estimated: Callable[[ScoreTable], Prior],
+) -> Given:
+    """Count the rows, and read or estimate alpha."""
+    # What is wrong with alpha is said before rows are counted.
+    prior = None
+    if propensity is None and estimation_method(alpha, beta, "evaluate") is None:
+        prior = Prior.of(alpha, beta, "evaluate")
+    if isinstance(s, ScoreTable):
+        if any(extra is not None for extra in (scores, sample_weight, propensity)):
+            raise InvalidInputError(
+                "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
+                "in it already. Drop the other arguments."
+            )
+        return Given.of(s, prior or estimated(s), scheme)
+    if scores is None:
+        raise InvalidInputError(
+            "evaluate needs scores beside the labels. Got only one of them. "
+            "Call evaluate(s, scores, alpha=...)."
+        )
+    single = is_single_precision(scores)
+    if propensity is not None:
+        check_propensity_alone(alpha, beta, scheme, "evaluate")
+        table, pi = propensity_table(s, scores, propensity, sample_weight, "evaluate")
+        counts = ScoreTable._count(s, scores, sample_weight, None, (), "evaluate")
+        hidden = max(pi * counts.n_rows - counts.n_labeled, 0.0) / counts.n_unlabeled
+        return Given(counts, table, counts, Prior(hidden, 1.0), scheme, True, single)
+    # Beyond this the full table would cost more memory than the rows themselves.
+    bins = DEFAULT_BINS if np.size(scores) > MANY_ROWS else None
+    counts = ScoreTable._count(s, scores, sample_weight, bins, keep, "evaluate")
+    return Given.of(counts, prior or estimated(counts), scheme, single)
+
+
+def estimated_prior(
+    table: ScoreTable, alpha: str, beta: Any, confidence: float, random_state: Any, caller: str
+) -> Prior:
+    """Estimate alpha, and beta if asked to, from counts of scores."""
+    from recoup.priors import estimate
+
+    method = estimation_method(alpha, beta, caller) or "auto"
+    seed = random_state
+    if not isinstance(seed, Integral):
+        seed = np.random.default_rng(random_state).integers(2**31)
+    try:
+        found = estimate(
+            table, method=method, random_state=int(seed), beta=beta, confidence=confidence
+        )
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error
+    if found.alpha >= found.beta:
+        raise InvalidInputError(
+            f"{caller} cannot recover metrics where every unlabeled row may be positive: "
+            f"{found.method} found alpha={found.alpha:.3g} with beta={found.beta:.3g}, for the "
+            f"scores hardly tell labeled from unlabeled rows (AUC {found.auc_pu:.3f}). Pass scores "
+            f"of a better model, or alpha as a number or a range."
+        )
+    prior = Prior.of(found, 1.0 if isinstance(beta, str) else beta, caller)
+    return replace(prior, asked=(alpha, beta))
+
+
+def is_single_precision(scores: Any) -> bool:
+    """Say whether scores are stored as 32-bit numbers."""
+    return bool(getattr(scores, "dtype", None) == np.float32)
+
+
+def as_precise_as_scores(threshold: float, single_precision: bool) -> float:
+    """Round a threshold as single-precision scores are, so that equal numbers stay equal."""
+    return float(np.float32(threshold)) if single_precision else threshold

@@ -1,0 +1,1 @@
+"""How networks and trees are trained: the one loop, and the parts that learners share."""

@@ -1,0 +1,535 @@
+"""The one training loop: rows on the device, two streams of batches, stopping, saving."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+
+from recoup._core.checks import FloatArray, Scheme, brief, check_scheme
+from recoup._core.optional import require
+from recoup._core.progress import progress_bar
+from recoup.exceptions import InvalidInputError
+from recoup.learners._training.networks import Factory, network_for, scores_of
+from recoup.learners._training.risks import pu_risks
+from recoup.learners._training.settings import check_counts, check_numbers, check_words
+from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
+from recoup.learners.base import PULearner
+from recoup.metrics.area import auc_pu
+from recoup.scores.folds import PUStratifiedKFold
+from recoup.scores.table import ScoreTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import torch
+    from torch import Tensor, nn
+
+Select = Literal["auto", "accuracy", "auc", "loss"]
+
+FEWEST_HELD_OUT = 4
+# Epochs without a gain after which a stage that judges itself ends.
+STALLED = 5
+SCORED_AT_ONCE = 2**14
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TorchPULearner(PULearner):
+    """Base of the learners that train a network.
+
+    Parameters
+    ----------
+    network : str or callable, optional
+        ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that takes the shape
+        of a row and returns a torch module with one output. By default the shape decides.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether all rows are a sample of the population, or the unlabeled ones alone.
+    epochs : int, default=40
+        Passes over the rows of the population, unless training stops before.
+    batch_size : int, default=256
+        Rows of the population per step.
+    labeled_batch : int, optional
+        Labeled rows per step, taken in turns. By default their share of all rows, at least 16.
+    learning_rate, weight_decay : float, default=3e-4, 1e-4
+        Of the optimizer.
+    optimizer : {"adam", "sgd"}, default="adam"
+        SGD has momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows to stop by. With 0, or fewer than four such
+        labeled rows, all epochs are run and the last weights stay.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        What the kept weights are best by on those rows: accuracy recovered with alpha, the area
+        under the ROC curve of labeled against unlabeled rows (which needs no alpha), or the
+        learner's own loss. ``"auto"`` is the learner's choice.
+    patience : int, optional
+        Epochs without improvement after which training stops; by default never.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit.
+    device : str, default="auto"
+        Where to compute; ``"auto"`` takes a GPU if there is one.
+    progress : bool, optional
+        Show a bar on stderr. By default on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        An integer makes every fit on a CPU the same, bit for bit.
+
+    Attributes
+    ----------
+    network_ : Module
+        With the kept weights.
+    alpha_, prior_ : float, PriorEstimate
+        The share of positives among the unlabeled rows, and where it comes from.
+    pi_ : float or None
+        The share of positives in the population.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch.
+    best_epoch_ : int
+        The epoch, from 1, whose weights were kept.
+    """
+
+    network: str | Factory | None = None
+    scheme: Scheme = "single-sample"
+    epochs: int = 40
+    batch_size: int = 256
+    labeled_batch: int | None = None
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-4
+    optimizer: Literal["adam", "sgd"] = "adam"
+    standardize: bool = True
+    validation_fraction: float = 0.2
+    select: Select = "auto"
+    patience: int | None = None
+    warm_start: bool = False
+    device: str = "auto"
+    progress: bool | None = None
+    random_state: Any = None
+
+    keeps_plain_state: ClassVar[bool] = True
+    # What "auto" means for a learner.
+    natural_select: ClassVar[Select] = "accuracy"
+    # Whether as many rows of the population count as positive as there should be, where that is
+    # known, whatever their scores are.
+    cuts_by_share: ClassVar[bool] = False
+    # Whether SGD looks ahead, and whether weights that are no matrix are spared its decay.
+    nesterov: ClassVar[bool] = False
+    spares_biases: ClassVar[bool] = False
+
+    # During a fit: the rows, and tensors that a loss changes in place, such as pseudo-labels.
+    _rows: TrainingRows = field(init=False, repr=False)
+    _memory: dict[str, Tensor] = field(init=False, repr=False)
+    network_: Any = field(init=False, repr=False)
+    pi_: float | None = field(init=False, repr=False)
+
+    # What a learner's file holds.
+
+    @abstractmethod
+    def _stages(self) -> list[Stage]:
+        """Say what is minimized, for how long."""
+
+    def _set_aside(self, rows: TrainingRows, rng: np.random.Generator) -> TrainingRows:
+        """Return the rows without those that are kept for a purpose of the learner's own."""
+        return rows
+
+    def _prepare(self, rows: TrainingRows) -> None:
+        """Make what is remembered of each row; called once, before the first stage."""
+
+    def _conclude(self, rows: TrainingRows) -> None:
+        """Note what the kept weights say; called once, before the threshold is set."""
+
+    def _networks(self) -> dict[str, nn.Module]:
+        """Return what is trained, by the names of the attributes."""
+        return {"network_": self.network_}
+
+    def _find_offset(self, scores: Tensor) -> float:
+        """Return what scores must exceed to be positive, from those of the population."""
+        if self.pi_ is None or not self.cuts_by_share:
+            return 0.0
+        return share_threshold(scores, self.pi_)
+
+    def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        """Return the loss to select by, from scores of held-out rows.
+
+        By default a smooth accuracy: that of hard decisions is too noisy where few labels are held
+        out, other risks have no floor, and losses of training with guesses flatter themselves.
+        """
+        if self.pi_ is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} has no loss to select by without alpha. Take select='auc'."
+            )
+        positive, negative = pu_risks(labeled, population, self.pi_, "sigmoid")
+        return positive + negative
+
+    # What all of them share.
+
+    def fit(self, X: Any, s: ArrayLike, *, oracle: tuple[Any, ArrayLike] | None = None) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, ...)
+            Numbers, without gaps: vectors, or images as (n, channels, height, width).
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        oracle : tuple of (X, y_true), optional
+            Rows of known class to select the weights by, in place of held-out rows without: what
+            benchmarks do to show how much that gains, and nobody can do in practice.
+
+        Returns
+        -------
+        TorchPULearner
+            Itself.
+        """
+        with self._during_fit(oracle):
+            return super().fit(X, s)
+
+    @contextmanager
+    def _during_fit(self, oracle: tuple[Any, ArrayLike] | None) -> Iterator[None]:
+        """Forget afterwards what only a fit needs."""
+        known = set(vars(self))
+        self._oracle = oracle
+        try:
+            yield
+        finally:
+            for name in set(vars(self)) - known:
+                if name.startswith("_"):
+                    delattr(self, name)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the logistic function of the decision function, and what is left to 1.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, ...)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+        """
+        from scipy.special import expit
+
+        decisions = self.decision_function(X)
+        return np.column_stack([expit(-decisions), expit(decisions)])
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that rows may have more than one axis."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the device behind, so that a fit on a GPU can be read without one."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        for name, value in state.items():
+            if name.endswith("_") and hasattr(value, "state_dict"):
+                state[name] = copy.deepcopy(value).cpu()
+        return state
+
+    def _check_settings(self, caller: str) -> None:
+        require("torch", purpose=type(self).__name__, install="'recoup[torch]'")
+        check_scheme(self.scheme, caller)
+        check_counts(self, caller, "epochs", "batch_size")
+        check_counts(self, caller, "labeled_batch", "patience", optional=True)
+        check_numbers(self, caller, "learning_rate", above=0)
+        check_numbers(self, caller, "weight_decay")
+        check_numbers(self, caller, "validation_fraction", most=0.5)
+        check_words(self, caller, select=get_args(Select), optimizer=("adam", "sgd"))
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        caller = f"{type(self).__name__}.{'fit' if reset else 'decision_function'}"
+        rows = validate_data(
+            self, X, dtype=[np.float32, np.float64], reset=reset, allow_nd=True, ensure_2d=True
+        )
+        shape = rows.shape[1:]
+        if reset:
+            self.shape_: tuple[int, ...] = shape
+        elif shape != self.shape_:
+            raise InvalidInputError(
+                f"{caller} needs rows of the shape that it was fitted on, {self.shape_}. "
+                f"Got {shape}."
+            )
+        return rows
+
+    def _known_alpha(self, X: Any, s: Any, seed: int, caller: str) -> Any:
+        return super()._known_alpha(X.reshape(len(X), -1), s, seed, caller)
+
+    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        caller = f"{type(self).__name__}.fit"
+        device = _device(self.device, caller)
+        self.pi_ = self._population_share(s)
+        held = self._held_out(X, s, rng)
+        if not (self.warm_start and hasattr(self, "center_")):
+            self.center_, self.spread_ = self._moments(X, held)
+        with _own_randomness(int(rng.integers(2**63)), device):
+            rows = TrainingRows(self._tensor(X, device), *_places(s, held, self.scheme, device))
+            if not (self.warm_start and hasattr(self, "network_")):
+                self.network_ = self._new_network(caller)
+            self.network_.to(device, memory_format=layout_of(rows.X))
+            self._memory = {}
+            self._rows = rows = self._set_aside(rows, rng)
+            self._prepare(rows)
+            judge = self._judge(rows, caller)
+            self.history_: list[dict[str, float]] = []
+            best: tuple[float, int, Any] = (-math.inf, 0, None)
+            stages = self._stages()
+            total = sum(stage.epochs for stage in stages)
+            with progress_bar(total, f"Training {self.tags.key}", self.progress) as advance:
+                for stage in stages:
+                    best = self._run_stage(stage, rows, judge, rng, best, advance)
+            if best[2] is not None:
+                self._trained().load_state_dict(best[2])
+            self.best_epoch_ = best[1] or len(self.history_)
+            self._trained().eval()
+            self._conclude(rows)
+            self.offset_ = self._offset(rows)
+
+    def _new_network(self, caller: str) -> nn.Module:
+        return network_for(self.shape_, self.network, caller)
+
+    def _new_part(self, name: str, caller: str) -> nn.Module:
+        """Build one of the networks anew, by the name of its attribute."""
+        return self._new_network(caller)
+
+    def _trained(self) -> nn.Module:
+        """Return all that is trained, as one module."""
+        from torch import nn
+
+        return nn.ModuleDict(self._networks())
+
+    def _run_stage(
+        self,
+        stage: Stage,
+        rows: TrainingRows,
+        judge: Callable[[], float] | None,
+        rng: np.random.Generator,
+        best: tuple[float, int, Any],
+        advance: Callable[[], None],
+    ) -> tuple[float, int, Any]:
+        """Train, and return the best weights so far with what they reached, and when."""
+        epoch = Epoch(self, stage, rows)
+        trained = self._trained()
+        if stage.from_best and best[2] is not None:
+            trained.load_state_dict(best[2])
+        by_itself = stage.judge is not None
+        leading: tuple[float, int, Any] = (-math.inf, 0, None) if by_itself else best
+        judge = stage.judge or (judge if stage.selectable else None)
+        patience = stage.patience or (STALLED if by_itself else self.patience)
+        waited = 0
+        for number in range(stage.epochs):
+            started = time.perf_counter()
+            if stage.before_epoch is not None:
+                trained.eval()
+                stage.before_epoch(number)
+            trained.train()
+            loss = epoch.run(rng, stage.schedule(number / stage.epochs))
+            if stage.after_epoch is not None:
+                trained.eval()
+                stage.after_epoch(number)
+            measured = {"epoch": len(self.history_) + 1.0, "loss": loss}
+            if judge is not None:
+                trained.eval()
+                reached = judge()
+                if not by_itself:
+                    measured["selection"] = reached
+                if reached > leading[0]:
+                    weights = copy.deepcopy(trained.state_dict())
+                    leading = (reached, len(self.history_) + 1, weights)
+                    waited = 0
+                else:
+                    waited += 1
+            measured["seconds"] = time.perf_counter() - started
+            self.history_.append(measured)
+            advance()
+            if patience is not None and waited >= patience:
+                break
+        if not by_itself:
+            return leading
+        if leading[2] is not None:
+            trained.load_state_dict(leading[2])
+        return best
+
+    def _decide(self, X: Any) -> FloatArray:
+        return self._outputs(X, self.network_) - self.offset_
+
+    def _outputs(self, X: Any, network: nn.Module) -> FloatArray:
+        """Return what a network makes of checked rows."""
+        device = _device(self.device, f"{type(self).__name__}.decision_function")
+        network.to(device)
+        starts = range(0, len(X), SCORED_AT_ONCE)
+        parts = [self._tensor(X[start : start + SCORED_AT_ONCE], device) for start in starts]
+        scores = [self._scores(part, network=network).double().cpu().numpy() for part in parts]
+        return np.concatenate(scores)
+
+    def _scores(
+        self, X: Tensor, places: Tensor | None = None, network: nn.Module | None = None
+    ) -> Tensor:
+        """Score rows, or those at some places, in evaluation mode and some at a time."""
+        import torch
+
+        if places is None:
+            places = torch.arange(len(X), device=X.device)
+        network = self.network_ if network is None else network
+        was_training = network.training
+        network.eval()
+        with torch.no_grad():
+            chunks: Any = torch.split(places, SCORED_AT_ONCE)
+            scores = torch.cat([scores_of(network, X[chunk]) for chunk in chunks])
+        network.train(was_training)
+        return scores
+
+    def _offset(self, rows: TrainingRows) -> float:
+        if type(self)._find_offset is TorchPULearner._find_offset and not self.cuts_by_share:
+            return 0.0
+        return self._find_offset(self._scores(rows.X, rows.population))
+
+    def _population_share(self, s: NDArray[np.int_]) -> float | None:
+        if self.alpha_ is None or self.scheme == "case-control":
+            return self.alpha_
+        return float((s.sum() + self.alpha_ * (s == 0).sum()) / len(s))
+
+    def _held_out(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Mark the rows to stop by; copies of a row are held out together or not at all."""
+        held = np.zeros(len(s), bool)
+        seed = int(rng.integers(2**31))
+        if getattr(self, "_oracle", None) is not None:
+            return held
+        if self.validation_fraction * s.sum() < FEWEST_HELD_OUT:
+            return held
+        folds = PUStratifiedKFold(round(1 / self.validation_fraction), random_state=seed)
+        _, test = next(iter(folds.split(X.reshape(len(X), -1), s)))
+        held[test] = True
+        return held
+
+    def _moments(self, X: Any, held: NDArray[np.bool_]) -> tuple[Any, Any]:
+        if not self.standardize or len(self.shape_) != 1:
+            return np.float32(0), np.float32(1)
+        kept = X[~held]
+        spread = kept.std(axis=0, dtype=np.float64)
+        # A constant feature tells nothing; dividing by its rounding errors would.
+        spread[spread <= 1e-12 * np.abs(kept).max(axis=0)] = 1.0
+        return kept.mean(axis=0, dtype=np.float64).astype(np.float32), spread.astype(np.float32)
+
+    def _tensor(self, X: Any, device: torch.device) -> Tensor:
+        import torch
+
+        rows = torch.tensor(np.asarray(X, np.float32), device=device)
+        for part, change in ((self.center_, rows.sub_), (self.spread_, rows.div_)):
+            change(torch.as_tensor(part, device=device))
+        return rows.contiguous(memory_format=layout_of(rows))
+
+    def _judge(self, rows: TrainingRows, caller: str) -> Callable[[], float] | None:
+        """Return what says how good the present weights are, the higher the better."""
+        oracle = getattr(self, "_oracle", None)
+        if oracle is not None:
+            return self._oracle_judge(oracle, rows, caller)
+        if not len(rows.held_labeled):
+            return None
+        select = self.natural_select if self.select == "auto" else self.select
+        if select == "accuracy" and self.pi_ is None:
+            select = "auc"
+
+        def judged() -> float:
+            labeled = self._scores(rows.X, rows.held_labeled)
+            population = self._scores(rows.X, rows.held_population)
+            if select == "loss":
+                return -float(self._held_out_loss(labeled, population))
+            if select == "auc":
+                return _auc(labeled, population)
+            offset = self._offset(rows)
+            found, kept = (labeled > offset).float().mean(), (population <= offset).float().mean()
+            assert self.pi_ is not None
+            return float(2 * self.pi_ * found + kept) - self.pi_
+
+        return judged
+
+    def _tells_labels(self) -> float:
+        """Say how well held-out labeled rows are told from unlabeled ones."""
+        from torch.nn.functional import softplus
+
+        rows = self._rows
+        labeled = self._scores(rows.X, rows.held_labeled)
+        others = self._scores(rows.X, rows.held_unlabeled)
+        return -float(softplus(-labeled).mean() + softplus(others).mean())
+
+    def _oracle_judge(
+        self, oracle: tuple[Any, ArrayLike], rows: TrainingRows, caller: str
+    ) -> Callable[[], float]:
+        X = self._tensor(self._checked_rows(oracle[0], reset=False), rows.X.device)
+        classes = np.asarray(oracle[1])
+        if len(classes) != len(X) or not np.isin(classes, (0, 1)).all():
+            raise InvalidInputError(
+                f"{caller} needs oracle to be rows and their classes, 0 or 1. Got {len(X):,} "
+                f"rows and {brief(oracle[1])}."
+            )
+
+        def judged() -> float:
+            predicted = (self._scores(X) > self._offset(rows)).cpu().numpy()
+            return float(np.mean(predicted == classes))
+
+        return judged
+
+
+def share_threshold(scores: Tensor, share: float) -> float:
+    """Return what a share of the scores exceeds: half way between the last in and the first out."""
+    import torch
+
+    ordered = torch.sort(scores).values
+    n = len(ordered)
+    above = min(max(round(share * n), 1), n - 1)
+    return float((ordered[n - above - 1].double() + ordered[n - above].double()) / 2)
+
+
+def _auc(labeled: Tensor, population: Tensor) -> float:
+    scores = np.concatenate([labeled.cpu().numpy(), population.cpu().numpy()])
+    s = np.repeat([1, 0], [len(labeled), len(population)])
+    return auc_pu(ScoreTable.from_arrays(s, scores))
+
+
+def _device(wanted: str, caller: str) -> torch.device:
+    import torch
+
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise InvalidInputError(
+            f"{caller} cannot compute on the device {brief(wanted)!r}: "
+            f"{brief(str(error).splitlines()[0], 200)} Take 'cpu' or 'auto'."
+        ) from error
+    return device
+
+
+def _places(
+    s: NDArray[np.int_], held: NDArray[np.bool_], scheme: Scheme, device: torch.device
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the places of labeled and of population rows, to train on and to stop by."""
+    import torch
+
+    population = np.ones(len(s), bool) if scheme == "single-sample" else s == 0
+    wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
+    places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
+    return places[0], places[1], places[2], places[3]
+
+
+@contextmanager
+def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch for a fit, and leave everybody else's random numbers as they were."""
+    import torch
+
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield

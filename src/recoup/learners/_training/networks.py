@@ -1,0 +1,171 @@
+"""Networks with one output, chosen by the shape of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from recoup._core.checks import brief, did_you_mean
+from recoup.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+Shape: TypeAlias = tuple[int, ...]
+# Takes the shape of one row, returns a module that turns n rows into n scores.
+Factory: TypeAlias = "Callable[[Shape], nn.Module]"
+
+
+def mlp(shape: Shape) -> nn.Module:
+    """Four hidden layers for vectors (PU-Bench, Table D.2)."""
+    from torch import nn
+
+    widths = (prod(shape), 512, 256, 128, 64)
+    layers: list[nn.Module] = [nn.Flatten()]
+    for place, (width, following) in enumerate(pairwise(widths)):
+        layers += [nn.Linear(width, following), nn.ReLU()]
+        if place < 3:
+            layers.append(nn.Dropout((0.3, 0.3, 0.2)[place]))
+    return nn.Sequential(*layers, nn.Linear(widths[-1], 1))
+
+
+def lenet(shape: Shape) -> nn.Module:
+    """Two convolutions for small grey images such as MNIST's (PU-Bench, Table D.3)."""
+    from torch import nn
+
+    channels, height, width = shape
+    # Each convolution takes four from a side, and pooling halves what is left.
+    inner = 20 * prod(((side - 4) // 2 - 4) // 2 for side in (height, width))
+    return nn.Sequential(
+        *(nn.Conv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(inner, 50), nn.ReLU(), nn.Linear(50, 1)),
+    )
+
+
+def cifar_cnn(shape: Shape) -> nn.Module:
+    """Six convolutions for small color images such as CIFAR-10's (PU-Bench, Table D.4)."""
+    from torch import nn
+
+    channels, height, width = shape
+    layers: list[nn.Module] = []
+    plan = ((96, 1), (96, 1), (96, 2), (192, 1), (192, 1), (192, 2))
+    for place, (wide, stride) in enumerate(plan):
+        layers += [nn.Conv2d(channels, wide, 3, stride, 1), nn.BatchNorm2d(wide), nn.ReLU()]
+        channels = wide
+        if stride == 2:
+            layers.append(nn.Dropout(0.2 if place < 3 else 0.5))
+    inner = 192 * -(-height // 4) * -(-width // 4)
+    return nn.Sequential(
+        *layers,
+        *(nn.Flatten(), nn.Linear(inner, 1000), nn.ReLU(), nn.Dropout(0.5)),
+        *(nn.Linear(1000, 1000), nn.ReLU(), nn.Linear(1000, 1)),
+    )
+
+
+def mri_cnn(shape: Shape) -> nn.Module:
+    """Eight convolutions and a global mean, for images of any size (PU-Bench, Table D.5)."""
+    from torch import nn
+
+    channels = shape[0]
+    layers: list[nn.Module] = []
+    for wide, share in ((32, 0.1), (64, 0.1), (128, 0.2), (256, 0.3)):
+        for before in (channels, wide):
+            layers += [nn.Conv2d(before, wide, 3, 1, 1), nn.BatchNorm2d(wide), nn.ReLU()]
+        layers += [nn.MaxPool2d(2), nn.Dropout(share)]
+        channels = wide
+    return nn.Sequential(
+        *layers,
+        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 64), nn.ReLU()),
+        *(nn.Dropout(0.3), nn.Linear(64, 1)),
+    )
+
+
+NETWORKS: dict[str, Factory] = {
+    "mlp": mlp,
+    "lenet": lenet,
+    "cifar-cnn": cifar_cnn,
+    "mri-cnn": mri_cnn,
+}
+
+
+def network_for(shape: Shape, wanted: str | Factory | None, caller: str) -> nn.Module:
+    """Build the network that was asked for, or the one that suits rows of a shape."""
+    if wanted is None:
+        wanted = _by_shape(shape)
+    if isinstance(wanted, str):
+        if wanted not in NETWORKS:
+            raise InvalidInputError(
+                f"{caller} knows no network {brief(wanted)!r}.{did_you_mean(wanted, NETWORKS)} "
+                f"Choose one of: {', '.join(NETWORKS)}; or pass a function that takes the shape "
+                f"of a row and returns a module."
+            )
+        if wanted != "mlp" and len(shape) != 3:
+            raise InvalidInputError(
+                f"{caller} needs rows of channels, height and width for the network {wanted!r}. "
+                f"Got rows of shape {shape}. Take 'mlp'."
+            )
+        return NETWORKS[wanted](shape)
+    if not callable(wanted):
+        raise InvalidInputError(
+            f"{caller} needs network to be a name ({', '.join(NETWORKS)}), or a function that "
+            f"takes the shape of a row and returns a module. Got {brief(wanted)}."
+        )
+    return wanted(shape)
+
+
+def _by_shape(shape: Shape) -> Factory:
+    if len(shape) != 3 or min(shape[1:]) < 16:
+        return mlp
+    if shape[0] == 1 and max(shape[1:]) <= 32:
+        return lenet
+    return cifar_cnn if max(shape[1:]) <= 32 else mri_cnn
+
+
+def scores_of(network: Any, rows: Any) -> Any:
+    """Run rows through a network; one score each."""
+    return network(rows).reshape(len(rows))
+
+
+def last_layer(network: nn.Module, caller: str) -> nn.Linear:
+    """Return the layer of a network that turns features into the score."""
+    from torch import nn
+
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
+    if not layers or layers[-1].out_features != 1:
+        raise InvalidInputError(
+            f"{caller} needs a network that ends with a linear layer of one output, to take "
+            f"features from what goes in. Got {brief(type(network).__name__)}. Take "
+            f"network='mlp', or end yours with torch.nn.Linear(width, 1)."
+        )
+    return layers[-1]
+
+
+def with_features(network: nn.Module, last: nn.Linear, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Run rows through a network; return what goes into its last layer, and the scores."""
+    caught: list[Tensor] = []
+    hook = last.register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0]))
+    try:
+        scores = scores_of(network, rows)
+    finally:
+        hook.remove()
+    return caught[-1].reshape(len(rows), -1), scores
+
+
+@contextmanager
+def statistics_kept(network: nn.Module) -> Iterator[None]:
+    """Leave the running means of batch normalization as they are, in training mode too."""
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    layers = [layer for layer in network.modules() if isinstance(layer, _BatchNorm)]
+    momenta = [layer.momentum for layer in layers]
+    for layer in layers:
+        layer.momentum = 0.0
+    try:
+        yield
+    finally:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum

@@ -1,0 +1,288 @@
+"""What the learners share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import _safe_indexing, check_array, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from recoup._core.checks import (
+    FloatArray,
+    Scheme,
+    brief,
+    check_alpha_beta,
+    check_same_length,
+    label_masks,
+)
+from recoup._core.prior import estimation_method
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.area import aul
+from recoup.priors.results import PriorEstimate
+from recoup.scores.folds import as_generator
+
+
+@dataclass(frozen=True)
+class LearnerTags:
+    """What users choose a learner by.
+
+    Parameters
+    ----------
+    key : str
+        Its name in ``learners.make(...)``, plans and tables.
+    family : str
+        The idea it shares with others, such as ``"ranking"`` or ``"risk"``.
+    cost : str
+        How time grows with the number n of rows.
+    source : str
+        Where it was published.
+    needs_alpha : bool
+        Whether it cannot be fitted without the share of positives among the unlabeled rows.
+    estimates_alpha : bool
+        Whether it finds that share itself on the way.
+    schemes : tuple of {"single-sample", "case-control"}
+        The designs that its theory covers.
+    selection : {"SCAR", "SAR"}
+        Whether labels must be a random sample of the positives.
+    backend : {"numpy", "torch"}
+        What computes it.
+    requires_true_labels : bool
+        Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
+    effort : float
+        What a fit takes, roughly, in fits of ``pn``: to start long ones first, and to guess times.
+    """
+
+    key: str
+    family: str
+    cost: str
+    source: str
+    needs_alpha: bool = False
+    estimates_alpha: bool = False
+    schemes: tuple[Scheme, ...] = ("single-sample", "case-control")
+    selection: Literal["SCAR", "SAR"] = "SCAR"
+    backend: Literal["numpy", "torch"] = "numpy"
+    requires_true_labels: bool = False
+    effort: float = 0.1
+
+
+class PULearner(ClassifierMixin, BaseEstimator):
+    """Base of the learners that have tags: they see features and s, and never a true class.
+
+    A subclass has ``tags``, a constructor that stores its parameters (``random_state`` the last
+    of them, ``alpha`` one of them if it has a use for it), and two methods: ``_fit``, which may
+    read ``alpha_``, and ``_decide``.
+    """
+
+    tags: ClassVar[LearnerTags]
+    # Whether what is fitted is numbers and words alone, which learners.save can write.
+    keeps_plain_state: ClassVar[bool] = False
+    random_state: Any
+    alpha_: float | None
+    prior_: PriorEstimate | None
+
+    def fit(self, X: Any, s: ArrayLike) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+            Numbers, without gaps.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        PULearner
+            Itself.
+        """
+        return self._fit_rows(X, s)
+
+    def _fit_rows(self, X: Any, s: Any, **per_row: NDArray[Any] | None) -> Self:
+        """Check the rows, settle alpha, and hand all to ``_fit``, with what else rows carry."""
+        caller = f"{type(self).__name__}.fit"
+        self._check_settings(caller)
+        labels = checked_labels(s, caller)
+        X = self._checked_rows(X, reset=True)
+        check_same_length(np.empty(_num_samples(X)), labels, "X and s", caller)
+        for name, values in per_row.items():
+            if values is not None:
+                check_same_length(values, labels, f"{name} and s", caller)
+        used = labels >= 0
+        if not used.all():
+            X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
+            per_row = {
+                name: None if values is None else values[used] for name, values in per_row.items()
+            }
+        rng = as_generator(self.random_state)
+        # Drawn in any case, so that the rest of a fit is the same for any way to know alpha.
+        prior_seed = int(rng.integers(2**31))
+        self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
+        self.classes_ = np.array([0, 1])
+        self._fit(X, labels, rng, **per_row)
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return a score for each row, the higher the more likely positive.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._decide(self._checked_rows(X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Predict 1 where the decision function is above zero, 0 elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return (self.decision_function(X) > 0).astype(int)
+
+    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the area under the lift curve (AUL), for which no prior is needed.
+
+        Accuracy against s, the usual score of a classifier, would prefer the model that finds no
+        hidden positive.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        sample_weight : array-like of shape (n,), optional
+            Row weights.
+
+        Returns
+        -------
+        float
+        """
+        return aul(s, self.decision_function(X), sample_weight=sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @abstractmethod
+    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+        """Learn from checked rows, with 1 for labeled and 0 for unlabeled ones.
+
+        A learner whose own ``fit`` hands ``_fit_rows`` more values per row gets them by name.
+        """
+
+    @abstractmethod
+    def _decide(self, X: Any) -> FloatArray:
+        """Score checked rows; above zero means positive, where that is known."""
+
+    def _check_settings(self, caller: str) -> None:
+        """Refuse parameters that can never work, before any row is read."""
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Check features, and remember (``reset``) or compare their number and names."""
+        return validate_data(self, X, dtype=np.float64, reset=reset)
+
+    def _known_alpha(
+        self, X: Any, s: NDArray[np.int_], seed: int, caller: str
+    ) -> tuple[float | None, PriorEstimate | None]:
+        alpha = getattr(self, "alpha", None)
+        if alpha is None and not self.tags.needs_alpha:
+            return None, None
+        return known_alpha(alpha, X, s, seed, caller)
+
+
+def known_alpha(
+    alpha: Any, X: Any, s: NDArray[np.int_], seed: int, caller: str
+) -> tuple[float, PriorEstimate | None]:
+    """Return alpha as a number, and the estimate that it comes from, if it does.
+
+    A word has it estimated, from scores of the training rows by models that have not seen them.
+    """
+    found = alpha
+    if isinstance(alpha, str):
+        from recoup.priors import estimate
+
+        method = estimation_method(alpha, 1.0, caller)
+        try:
+            found = estimate(s, X=X, method=str(method), random_state=seed, beta=1.0)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
+            ) from error
+    if isinstance(found, PriorEstimate):
+        if found.beta < 1:
+            raise InvalidInputError(
+                f"{caller} takes every label as right. Got a prior estimate with "
+                f"beta={found.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
+            )
+        check_alpha_beta(found.alpha, 1.0, caller)
+        return found.alpha, found
+    if not isinstance(alpha, Real) or isinstance(alpha, bool):
+        raise InvalidInputError(
+            f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number "
+            f"or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it estimated."
+        )
+    check_alpha_beta(alpha, 1.0, caller)
+    return float(alpha), None
+
+
+def checked_labels(s: Any, caller: str) -> NDArray[Any]:
+    """Check s, in the words by which scikit-learn knows a classifier that fails gracefully."""
+    if s is None:
+        raise InvalidInputError(
+            f"{caller} requires y to be passed, but the target y is None. Pass s, with 1 for "
+            f"labeled and 0 for unlabeled rows."
+        )
+    s = column_or_1d(check_array(s, ensure_2d=False, dtype=None, input_name="s"), warn=True)
+    try:
+        labeled, unlabeled, _ = label_masks(s, caller)
+    except InvalidInputError as error:
+        kind = type_of_target(s)
+        if kind == "binary":
+            raise
+        raise InvalidInputError(
+            f"{error} Only binary classification is supported. The type of the target is {kind}."
+        ) from error
+    if not (labeled.any() and unlabeled.any()):
+        raise InvalidInputError(
+            f"{caller} needs labeled and unlabeled rows: nothing can be learned from one class. "
+            f"Got {labeled.sum():,} labeled and {unlabeled.sum():,} unlabeled rows."
+        )
+    return np.select([labeled, unlabeled], [1, 0], -1)
+
+
+def estimated_prior(
+    s: ArrayLike, scores: ArrayLike, method: Any, beta: Any, random_state: Any, caller: str
+) -> PriorEstimate:
+    """Estimate alpha, and beta if asked to, from scores of rows that no model was fitted on.
+
+    ``method`` is the key of an estimator, ``"auto"``, or an estimator.
+    """
+    from recoup.priors import estimate
+
+    try:
+        if hasattr(method, "fit_scores"):
+            found: PriorEstimate = clone(method).fit_scores(s, scores).estimate_
+        else:
+            seed = int(as_generator(random_state).integers(2**31))
+            found = estimate(s, scores, method=method, random_state=seed, beta=beta)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error
+    return found

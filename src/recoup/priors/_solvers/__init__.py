@@ -1,0 +1,1 @@
+"""The numerical parts that prior estimators share."""

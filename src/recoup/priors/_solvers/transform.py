@@ -1,0 +1,141 @@
+"""One score per row that keeps the class prior: out-of-fold P(labeled | x) of the best classifier.
+
+If a score is an increasing function of P(s=1 | x), the share of positives that can be read from
+scores is the one that can be read from the features (Jain et al. 2016); any other score can only
+raise it. Scores must come from models that have not seen the row: otherwise labeled rows rise and
+the estimate falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recoup._core.checks import FloatArray, brief, did_you_mean, label_masks
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.intervals import auc_influence
+from recoup.scores.crossfit import CrossfitScores, crossfit
+from recoup.scores.folds import bundle_rows
+from recoup.scores.table import ScoreTable
+
+# One-sided 5%: how sure the gain must be before a more complex classifier is preferred.
+SURE = 1.645
+N_FOLDS = 5
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def sparse_logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    return make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+
+
+def _boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(learning_rate=0.05, max_iter=100, min_samples_leaf=10)
+
+
+def _forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(200, min_samples_leaf=5, n_jobs=1)
+
+
+CLASSIFIERS = {"logistic": _logistic, "boosting": _boosting, "forest": _forest}
+
+
+def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) -> CrossfitScores:
+    """Score every row by classifiers that were fitted on other rows.
+
+    ``"auto"`` goes from the simplest classifier to the more complex one, and takes that only if
+    it tells labeled from unlabeled rows apart significantly better.
+    """
+    classifier = named_classifier(transform, "transform", caller)
+    try:
+        return best_scores(X, s, classifier, seed)
+    except InvalidInputError as error:
+        labeled = label_masks(s, caller)[0]
+        different = len(np.unique(bundle_rows(X, None, len(labeled), caller)[labeled]))
+        if different >= N_FOLDS:
+            raise
+        raise InvalidInputError(
+            f"{caller} needs at least {N_FOLDS} different labeled rows in X: each is scored by a "
+            f"classifier that has seen no copy of it. Got {different:,}. Pass more columns, or "
+            f"scores instead of X."
+        ) from error
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise InvalidInputError(
+            f"{caller} cannot fit a classifier to X. Got: {brief(reason, 200)}. Encode words and "
+            f"impute missing values first, or pass a classifier that takes X for transform."
+        ) from error
+
+
+def named_classifier(choice: Any, parameter: str, caller: str) -> Any:
+    """Build the classifier that a name stands for; "auto" and classifiers stay as they are."""
+    if not isinstance(choice, str) or choice == "auto":
+        return choice
+    if choice not in CLASSIFIERS:
+        known = ("auto", *CLASSIFIERS)
+        raise InvalidInputError(
+            f"{caller} needs {parameter} to be a classifier, None for a single column of "
+            f"scores, or one of {', '.join(known)}. Got {brief(choice)!r}."
+            f"{did_you_mean(choice, known)}"
+        )
+    return CLASSIFIERS[choice]()
+
+
+def _scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
+    return crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
+
+
+def best_scores(
+    X: Any,
+    s: ArrayLike,
+    classifier: Any,
+    seed: int,
+    score: Callable[..., CrossfitScores] = _scored,
+) -> CrossfitScores:
+    """Score the rows by a classifier, or for "auto" by the one that the rule above prefers."""
+    if not isinstance(classifier, str):
+        return score(classifier, X, s, seed)
+    if hasattr(X, "tocsr"):
+        return score(sparse_logistic(), X, s, seed)
+    simple, rich = (score(make(), X, s, seed) for make in (_logistic, _boosting))
+    return rich if _clearly_better(rich, simple) else simple
+
+
+def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:
+    """Compare two AUC on the same rows by DeLong's test."""
+    gain = rich.auc_pu - simple.auc_pu
+    if gain <= 0:
+        return False
+    variance = 0.0
+    pairs = [_placements(found) for found in (rich, simple)]
+    for kind in (1, 0):
+        rows = rich.s == kind
+        difference = pairs[0][rows] - pairs[1][rows]
+        variance += float(difference.var(ddof=1)) / int(rows.sum())
+    return gain > SURE * math.sqrt(variance)
+
+
+def _placements(found: CrossfitScores) -> FloatArray:
+    """Return for each row the share of the other sample that it is ranked right against."""
+    table = ScoreTable.from_arrays(found.s, found.scores)
+    labeled, unlabeled = (values[::-1] for values in auc_influence(table))
+    at = np.searchsorted(table.scores, found.scores)
+    return np.where(found.s == 1, labeled[at], unlabeled[at])

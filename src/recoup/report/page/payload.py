@@ -1,0 +1,243 @@
+"""Everything the script of a report page computes with, as plain values."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._core.checks import FloatArray
+from recoup._core.results import to_plain
+from recoup.evaluation import Band, Evaluation
+from recoup.metrics import intervals
+from recoup.metrics.area import auc_pu
+from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+# What the tables of all models together may weigh on the page, in bytes.
+TABLES_BYTES = 5_000_000
+FEWEST_BINS = 256
+# A picture shows no more points than it has pixels.
+BOUND_POINTS, CURVE_POINTS = 200, 400
+# Typed arrays of a script, and what numpy calls them.
+TYPES = {
+    "Uint8Array": "<u1",
+    "Uint16Array": "<u2",
+    "Uint32Array": "<u4",
+    "Float32Array": "<f4",
+    "Float64Array": "<f8",
+}
+# So near may the sliders of alpha and beta bring the two; nearer only if they are already.
+SMALLEST_GAP = 0.01
+
+
+def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Gather what a page needs to recover every number again for other alpha, beta and threshold.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+        The models of the page by their names.
+
+    Returns
+    -------
+    dict
+        Ready for JSON. ``models`` is a list with one entry per model: ``evaluation`` holds
+        ``Evaluation.to_dict()``, ``table`` the counts per score that it was computed from, the
+        rest what intervals, bands, bounds and sliders need. Long arrays are
+        ``{"type": ..., "data": ...}``, little-endian numbers as base64.
+    """
+    packed = {name: _tables(evaluation, None) for name, evaluation in evaluations.items()}
+    weight = sum(_weight(tables) for tables in packed.values())
+    if weight > TABLES_BYTES:
+        longest = max(len(evaluation.table.scores) for evaluation in evaluations.values())
+        bins = max(int(longest * TABLES_BYTES / weight), FEWEST_BINS)
+        packed = {name: _tables(evaluation, bins) for name, evaluation in evaluations.items()}
+    return {
+        "models": [
+            {"name": str(name), **packed[name], **_model(evaluation)}
+            for name, evaluation in evaluations.items()
+        ]
+    }
+
+
+def as_island(data: dict[str, Any]) -> str:
+    r"""Write data as JSON that no text in it can break out of, wherever in a page it stands.
+
+    Examples
+    --------
+    >>> as_island({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _tables(evaluation: Evaluation, bins: int | None) -> dict[str, Any]:
+    """Pack the table that was unmixed, and the one with unlabeled rows as negative if it differs.
+
+    With ``bins``, both are thinned further, so that many models fit on one page.
+    """
+    keep = (0.5, evaluation.threshold)
+    table, given = evaluation.table, evaluation.given
+    coarser = bins is not None and len(table.scores) > bins
+    return {
+        "table": _pack_table(table if bins is None else table.thin(bins, keep)),
+        "naive": None
+        if _same(given.exact, given.naive)
+        else _pack_table(given.naive.thin(bins or DEFAULT_BINS, keep)),
+        "coarser": coarser,
+    }
+
+
+def _same(first: ScoreTable, second: ScoreTable) -> bool:
+    return first is second or all(
+        np.array_equal(getattr(first, name), getattr(second, name))
+        for name in ("scores", "labeled", "unlabeled")
+    )
+
+
+def _pack_table(table: ScoreTable) -> dict[str, Any]:
+    return {
+        "scores": pack(table.scores),
+        "labeled": pack(table.labeled),
+        "unlabeled": pack(table.unlabeled),
+        "centers": pack(table.centers) if table.thinned else None,
+        "thinned": table.thinned,
+        "n_labeled": float(table.n_labeled),
+        "n_unlabeled": float(table.n_unlabeled),
+        "n_known": float(table.n_known),
+    }
+
+
+def pack(values: NDArray[Any]) -> dict[str, str]:
+    """Write an array as base64, in the shortest type that holds every value exactly."""
+    # What a type cannot hold becomes something else in it, which the comparison sees.
+    with np.errstate(invalid="ignore", over="ignore"):
+        name = next(
+            name
+            for name, dtype in TYPES.items()
+            if np.array_equal(values.astype(dtype), values, equal_nan=True)
+        )
+    data = base64.b64encode(values.astype(TYPES[name]).tobytes()).decode("ascii")
+    return {"type": name, "data": data}
+
+
+def _weight(tables: dict[str, Any]) -> int:
+    return sum(
+        len(column["data"])
+        for table in (tables["table"], tables["naive"])
+        if table is not None
+        for column in table.values()
+        if isinstance(column, dict)
+    )
+
+
+def _model(evaluation: Evaluation) -> dict[str, Any]:
+    """Everything of one model but its tables."""
+    given, counts = evaluation.given, evaluation.given.counts
+    specs = {key: vars(metric_spec(key, "page_data")) for key in evaluation.metrics}
+    plain: dict[str, Any] = to_plain(
+        {
+            "evaluation": evaluation.to_dict(),
+            "specs": specs,
+            "by_propensity": given.by_propensity,
+            "single_precision": given.single_precision,
+            "holds_probabilities": evaluation.table.holds_probabilities,
+            "counts": {
+                "n_labeled": counts.n_labeled,
+                "n_unlabeled": counts.n_unlabeled,
+                "n_rows": counts.n_rows,
+            },
+            "intervals": _interval_parts(evaluation),
+            "bands": {
+                "roc": _band(evaluation.roc_band),
+                "pr": _band(evaluation.pr_band),
+                "lift": _band(evaluation.lift_band),
+            },
+            "bounds": _bounds(evaluation),
+            "calibration": evaluation.calibration and evaluation.calibration.to_dict(),
+            "prior_curve": _prior_curve(evaluation),
+            "ranges": _ranges(evaluation),
+        }
+    )
+    return plain
+
+
+def _interval_parts(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Give what intervals for a known alpha are made of; with propensities they need the rows."""
+    if evaluation.given.by_propensity:
+        return None
+    table, confidence = evaluation.table, evaluation.confidence
+    return {
+        "z": intervals.normal_quantile(confidence),
+        "t": intervals.t_quantile(confidence, table.effective_sizes[0]),
+        "sizes": table.effective_sizes,
+        "auc_pu": intervals.auc_interval(table, auc_pu(table), confidence),
+    }
+
+
+def _band(band: Band | None) -> dict[str, Any] | None:
+    return None if band is None else vars(band)
+
+
+def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Between which curves the real ones must lie, at a few hundred thresholds."""
+    prior = evaluation.prior
+    if prior.beta != 1 or evaluation.given.by_propensity:
+        return None
+    counts = evaluation.given.counts.thin(BOUND_POINTS, (evaluation.threshold,))
+    known = prior.alpha if prior.range[0] == prior.range[1] else prior.range
+    bounds = bounds_from_table(
+        counts, alpha=known, confidence=evaluation.confidence, scheme=evaluation.scheme
+    )
+    roc: dict[str, FloatArray] = {}
+    pr: dict[str, FloatArray] = {}
+    for side, tables in (("lower", bounds.lower), ("upper", bounds.upper)):
+        tpr, fpr, pi = tables.rates()
+        roc |= {f"{side}_fpr": fpr, f"{side}_tpr": tpr}
+        precision = POINT_METRICS["precision"].from_rates(tpr, fpr, pi)
+        precision[0] = precision[1]
+        pr |= {f"{side}_recall": tpr, f"{side}_precision": precision}
+    return {"roc": roc, "pr": pr}
+
+
+def _prior_curve(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Give the picture that an estimate of alpha was read from."""
+    estimate = evaluation.prior_estimate
+    if estimate is None or estimate.curve is None:
+        return None
+    curve = estimate.curve
+    shown = np.unique(np.linspace(0, len(curve.x) - 1, CURVE_POINTS).round().astype(int))
+    return {
+        **vars(curve),
+        "x": np.asarray(curve.x)[shown],
+        "lines": {name: np.asarray(line)[shown] for name, line in curve.lines.items()},
+    }
+
+
+def _ranges(evaluation: Evaluation) -> dict[str, Any]:
+    """How far sliders go: to just past what the scores allow, and alpha stays below beta."""
+    alpha, beta, limits = evaluation.alpha, evaluation.beta, evaluation.feasibility
+    gap = min(SMALLEST_GAP, beta - alpha)
+    # The limit of alpha is proportional to beta, that of 1 - beta to 1 - alpha: these are the
+    # widest, for beta = 1 and for alpha = 0.
+    room = (1 - limits.beta_lower) / (1 - alpha)
+    top = max(1.1 * limits.alpha_upper / beta, 1.2 * alpha, 0.05)
+    bottom = max(min(1 - 1.1 * room, beta), gap)
+    low, high = evaluation.table.score_range
+    if evaluation.table.holds_probabilities:
+        low, high = 0.0, 1.0
+    return {
+        "gap": gap,
+        "alpha": (0.0, min(top, 1.0 - gap)),
+        "beta": (1.0 if evaluation.given.by_propensity else bottom, 1.0),
+        "threshold": (min(low, evaluation.threshold), max(high, evaluation.threshold)),
+    }

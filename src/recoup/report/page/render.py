@@ -1,0 +1,325 @@
+"""Write summaries as pages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import recoup
+from recoup._core.files import write_file
+from recoup._core.prior import Prior
+from recoup.evaluation import Evaluation
+from recoup.evaluation.compare import Comparison
+from recoup.plot.curves import percent
+from recoup.report.page.models import summarize_comparison
+from recoup.report.page.payload import as_island, page_data
+from recoup.report.page.summarize import summarize
+from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES, whole_percent
+
+ROOM = Path(__file__).parents[1]
+SCRIPTS = (
+    *("page/formulas.js", "page/words.js", "shared/charts.js", "page/pictures.js", "page/page.js"),
+)
+# What a reader sees of a name, and what appears when the pointer rests on it.
+NAME_SHOWN, NAME_IN_TITLE = 60, 1000
+COMMAND_SHOWN = 4000
+FIGURES = {
+    "roc": (
+        "ROC curve",
+        "Positives found against false alarms. The dashed line takes every unlabeled row as "
+        "negative.",
+    ),
+    "pr": (
+        "Precision and recall",
+        "The more positives the model is asked to find, the more false alarms it raises.",
+    ),
+    "lift": (
+        "Positives found by rows looked at",
+        "How many positives are found when rows are looked at from the highest score down.",
+    ),
+    "threshold": (
+        "From strict to lax thresholds",
+        "Lower thresholds find more positives and flag more rows in vain.",
+    ),
+    "alpha": (
+        "If alpha were different",
+        "How the numbers would change if more or fewer unlabeled rows were positive.",
+    ),
+    "scores": (
+        "Scores",
+        "How the scores of labeled and unlabeled rows are spread, and what that says of positives "
+        "and negatives.",
+    ),
+    "calibration": (
+        "Calibration",
+        "Whether a score of 0.8 means that 8 of 10 such rows are positive.",
+    ),
+    "prior": ("What alpha was read from", "The curve that the estimator looks at."),
+    "members": ("Do the estimators agree?", "What each method found for alpha."),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """One evaluation, or a comparison of several models, as a single HTML file.
+
+    The page carries the counts of rows per score and computes every number again when its reader
+    moves alpha, beta or the threshold. It loads nothing, and needs no network.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or Comparison
+        What :func:`recoup.evaluate` or :func:`recoup.compare` returned.
+    title : str
+        Heading of the page.
+    truth : mapping of str to float, optional
+        True values by metric key, shown beside the recovered ones of a single evaluation.
+    command : str, optional
+        The command that made the evaluation; by default the page shows the Python call.
+    """
+
+    evaluation: Evaluation | Comparison
+    title: str
+    truth: Mapping[str, float] | None = None
+    command: str | None = None
+
+    def to_html(self) -> str:
+        """Return the page as text. The same evaluation gives the same page."""
+        result, versus = self.evaluation, None
+        if isinstance(result, Comparison):
+            models, versus = result.evaluations, summarize_comparison(result, shorten)
+        else:
+            models = {"": result}
+        summaries = [summarize(one, truth=self.truth) for one in models.values()]
+        shown = [shorten(name) for name in models]
+        chosen = 0 if versus is None else versus["ranking"][0]
+        call, about_call = _python_call(self.evaluation)
+        if self.command:
+            call, about_call = shorten(self.command, COMMAND_SHOWN), ""
+        data = page_data(models)
+        data["page"] = {
+            "chosen": chosen,
+            "phrases": PHRASES,
+            "lights": LIGHTS,
+            "levels": LEVELS,
+            "limits": LIMITS,
+            "names": shown,
+            "summaries": summaries,
+            "comparison": versus,
+        }
+        scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
+        page: str = (
+            environment()
+            .get_template("page/report.html.j2")
+            .render(
+                title=self.title,
+                summary=summaries[chosen],
+                metrics=_metric_rows(summaries, chosen),
+                names=list(zip(models, shown, strict=True)),
+                versus=versus,
+                chosen=chosen,
+                data=data,
+                figures=_figures(data["models"]),
+                has_truth=bool(self.truth),
+                call=call,
+                about_call=about_call,
+                version=recoup.__version__,
+                scripts=scripts,
+                hashes=[script_hash(text) for text in scripts.values()],
+                island=as_island(data),
+            )
+        )
+        return page
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to. An existing file is replaced.
+
+        Returns
+        -------
+        Path
+        """
+        return write_file(path, self.to_html().encode("utf-8", "xmlcharrefreplace"))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        page = escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
+
+
+@cache
+def environment() -> Any:
+    """Return what reads the templates, with the ways to write numbers and names."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(ROOM),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "value": format_value,
+        "range": format_range,
+        "signed": format_signed,
+        "signed_range": format_signed_range,
+        "p_value": format_p_value,
+        "digits": format_digits,
+        "percent": percent,
+        "whole_percent": format_percent,
+        "share_range": format_percent_range,
+        "shorten": shorten,
+        "in_title": lambda text: shorten(text, NAME_IN_TITLE),
+    }
+    return made
+
+
+def script_hash(script: str) -> str:
+    """Name a script as a Content-Security-Policy does."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+def _metric_rows(summaries: list[dict[str, Any]], chosen: int) -> list[dict[str, Any]]:
+    """All metrics that some model has, with the values of the chosen one where it has them."""
+    rows: dict[str, dict[str, Any]] = {}
+    for summary in [summaries[chosen], *summaries]:
+        for group in summary["groups"]:
+            for metric in group["metrics"]:
+                own = summary is summaries[chosen]
+                rows.setdefault(metric["key"], metric | {"kind": group["kind"], "hidden": not own})
+    return list(rows.values())
+
+
+def _figures(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name the pictures that at least one model has."""
+    absent = set()
+    if not any(model["holds_probabilities"] for model in models):
+        absent.add("calibration")
+    if not any(model["prior_curve"] for model in models):
+        absent.add("prior")
+    if not any((model["evaluation"]["prior"] or {}).get("members") for model in models):
+        absent.add("members")
+    return [
+        {"name": name, "title": title, "caption": caption}
+        for name, (title, caption) in FIGURES.items()
+        if name not in absent
+    ]
+
+
+def shorten(text: str, limit: int = NAME_SHOWN) -> str:
+    """Show the beginning of a long text, with a sign that there is more."""
+    flat = " ".join(str(text).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def format_value(value: float | None) -> str:
+    """Write a metric; a dash where there is none."""
+    return "\N{EN DASH}" if value is None or value != value else f"{value:.3f}"
+
+
+def format_range(low: float | None, high: float | None) -> str:
+    """Write an interval; a dash where there is none."""
+    if format_value(low) == format_value(high) == format_value(None):
+        return format_value(None)
+    return f"{format_value(low)} to {format_value(high)}"
+
+
+def format_digits(value: float, count: int) -> str:
+    """Write a number with so many significant digits, and no exponent for everyday sizes."""
+    return f"{float(f'{value:.{count}g}'):.15g}"
+
+
+def format_signed(value: float | None) -> str:
+    """Write a difference with its sign; a dash where there is none."""
+    return format_value(value) if value is None or value != value else f"{value:+.3f}"
+
+
+def format_signed_range(low: float | None, high: float | None) -> str:
+    """Write an interval of differences; a dash where there is none."""
+    if low is None and high is None:
+        return format_value(None)
+    return f"{format_signed(low)} to {format_signed(high)}"
+
+
+def format_p_value(value: float | None) -> str:
+    """Write a p value with two digits; a dash where there is none."""
+    if value is None:
+        return format_value(None)
+    return "< 0.001" if value < 0.001 else format_digits(value, 2)
+
+
+def format_percent(share: float | None) -> str:
+    """Write a share in whole percent, halves up; a dash where there is none."""
+    return format_value(None) if share is None else f"{whole_percent(share)}%"
+
+
+def format_percent_range(low: float | None, high: float | None) -> str:
+    """Write an interval of shares in whole percent; a dash where there is none."""
+    if low is None or high is None:
+        return format_value(None)
+    return f"{format_percent(low)} to {format_percent(high)}"
+
+
+def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
+    """Write the call that gives the same numbers again, and what its names stand for."""
+    given: dict[str, str] = {}
+    named = ["threshold", "confidence", "n_boot"]
+    if isinstance(result, Comparison):
+        evaluation, function = next(iter(result.evaluations.values())), "compare"
+        given["metric"] = repr(result.metric)
+        # One that was chosen for each model apart is not known here by its name.
+        if len({one.threshold for one in result.evaluations.values()}) > 1:
+            named.remove("threshold")
+    else:
+        evaluation, function = result, "evaluate"
+    if evaluation.given.by_propensity:
+        given["propensity"] = "propensity"
+    else:
+        given |= _prior_arguments(evaluation.prior) | {"scheme": repr(evaluation.scheme)}
+    # Only weighted rows are counted in floating point.
+    if evaluation.given.counts.labeled.dtype.kind == "f":
+        given["sample_weight"] = "sample_weight"
+    *names, last = ["s", "scores", *(value for value in given.values() if value.isidentifier())]
+    for name in named:
+        given[name] = repr(getattr(evaluation, name))
+    arguments = ", ".join(f"{name}={value}" for name, value in given.items())
+    return (
+        f"recoup.{function}(s, scores, {arguments})",
+        f"Here {', '.join(names)} and {last} must be the same as for this page. The random seed "
+        f"was the default, random_state=0, unless another was given.",
+    )
+
+
+def _prior_arguments(prior: Prior) -> dict[str, str]:
+    """Write alpha and beta, by name where they were more than a few numbers."""
+    if prior.asked is not None:
+        return {"alpha": repr(prior.asked[0]), "beta": repr(prior.asked[1])}
+    if prior.estimate is not None:
+        return {"alpha": "estimate"}
+    numbers = {"alpha": repr(prior.alpha), "beta": repr(prior.beta)}
+    centers = prior.alpha, prior.beta
+    named = numbers
+    if prior.alpha_draws is not None:
+        named = numbers | {"alpha": "draws"}
+        centers = float(np.median(prior.alpha_draws)), prior.beta
+        if prior.beta_draws is not None:
+            named["beta"] = "beta_draws"
+            centers = centers[0], float(np.median(prior.beta_draws))
+    elif prior.interval is not None:
+        named = numbers | {"alpha": repr(prior.interval)}
+        centers = sum(prior.interval) / 2, prior.beta
+    # Only a prior estimate has a value of its own beside its draws or its interval.
+    return named if centers == (prior.alpha, prior.beta) else numbers | {"alpha": "estimate"}

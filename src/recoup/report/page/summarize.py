@@ -1,0 +1,337 @@
+"""Turn an evaluation into plain words and plain values; all thinking happens here."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from recoup._core.registry import registered
+from recoup._core.results import to_plain
+from recoup.evaluation import Estimate, Evaluation
+from recoup.metrics.spec import metric_spec
+from recoup.plot.curves import percent
+from recoup.report.page.verdict import verdict
+
+__all__ = ["data_digest", "percent", "sentences", "summarize"]
+
+CHANCE = 0.05
+KINDS = {"area": "Ranking", "point": "At threshold", "proper": "Probabilities"}
+N_POINTS = 10
+SOURCES = {
+    "roc_auc": "AUC and balanced accuracy: Jain, White, Radivojac (2017), Recovering true "
+    "classifier performance in positive-unlabeled learning, AAAI.",
+    "accuracy": "Accuracy, precision, recall, F and Matthews correlation: Ramola, Jain, Radivojac "
+    "(2019), Estimating classification accuracy in positive-unlabeled learning: characterization "
+    "and correction strategies, Pacific Symposium on Biocomputing.",
+    "bounds": "Possible range: Claesen, Davis, De Smet, De Moor (2015), Assessing binary "
+    "classifiers using only positive and unlabeled data, arXiv:1504.06837.",
+}
+
+
+def summarize(
+    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Say what an evaluation found.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+    truth : mapping of str to float, optional
+        True values by metric key, where they are known.
+
+    Returns
+    -------
+    dict
+        Ready for JSON. ``verdict`` is the answer in short
+        (:func:`~recoup.report.page.verdict.verdict`), ``sentences`` a list of plain sentences;
+        ``groups`` the metrics with their PU and recovered values, intervals and bounds; ``points``
+        the operating points; ``confusion`` cases out of a thousand; ``settings``, ``assumption``,
+        ``given`` and ``notes`` what the numbers rest on; ``prior`` how alpha was estimated, or
+        None; ``sources`` where the methods come from; ``digest`` the SHA-256 of the scores and
+        their counts.
+    """
+    summary: dict[str, Any] = to_plain(
+        {
+            "sentences": sentences(evaluation),
+            "settings": _settings(evaluation),
+            "verdict": verdict(evaluation),
+            **_assumption(evaluation),
+            "groups": _groups(evaluation, truth or {}),
+            "points": _points(evaluation),
+            "prior": _prior(evaluation),
+            "confidence": evaluation.confidence,
+            "confusion": _confusion(evaluation),
+            "notes": list(evaluation.notes),
+            "sources": _sources(evaluation),
+            "digest": data_digest(evaluation),
+        }
+    )
+    return summary
+
+
+def sentences(evaluation: Evaluation) -> list[str]:
+    """Say in plain sentences what was found, how sure it is, and what it rests on."""
+    return [
+        _about_rows(evaluation),
+        _about_ranking(evaluation),
+        _about_decisions(evaluation),
+        *_about_chance(evaluation),
+        _about_feasibility(evaluation),
+    ]
+
+
+def _about_rows(evaluation: Evaluation) -> str:
+    text = f"{_count(evaluation.n_labeled)} rows are labeled positive"
+    if evaluation.beta < 1:
+        text += f" ({percent(evaluation.beta)} of them rightly)"
+    text += f" and {_count(evaluation.n_unlabeled)} are unlabeled"
+    if evaluation.n_negative:
+        text += f"; {_count(evaluation.n_negative)} are known negatives"
+    interval = evaluation.prior.stated
+    hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
+    if interval is not None:
+        low, high = (_count(alpha * evaluation.n_unlabeled) for alpha in interval)
+        ends = f"{low} to {high}"
+        hidden = ends if evaluation.prior_estimate is None else f"{hidden} ({ends})"
+    if evaluation.given.by_propensity:
+        source = f"The propensities imply alpha {evaluation.prior}:"
+    else:
+        source = f"With alpha {evaluation.prior},"
+    return f"{text}. {source} {hidden} of the unlabeled rows are positive."
+
+
+def _about_ranking(evaluation: Evaluation) -> str:
+    auc = evaluation["roc_auc"]
+    return (
+        f"Shown one positive and one negative row, the model ranks the positive one higher "
+        f"{_about(auc.recovered)} times in 100{_between(auc)}. "
+        f"Counting unlabeled rows as negative would have said {_of_100(auc.pu)}."
+    )
+
+
+def _about_decisions(evaluation: Evaluation) -> str:
+    recall, precision = evaluation["recall"], evaluation["precision"]
+    at = f"At threshold {evaluation.threshold:.4g}"
+    if math.isnan(precision.recovered) and not evaluation.at(evaluation.threshold).queue:
+        rows = "unlabeled row" if evaluation.scheme == "case-control" else "row"
+        return f"{at} the model flags no {rows}. Choose a lower threshold."
+    found = f"{at}: of 100 positives the model finds {_about(recall.recovered)}{_between(recall)}"
+    if math.isnan(precision.recovered):
+        return f"{found}; how many of the rows it flags are positive cannot be recovered there."
+    return (
+        f"{found}; of 100 rows it flags, {_about(precision.recovered)} are really positive"
+        f"{_between(precision)}. "
+        f"Counting unlabeled rows as negative would have said {_of_100(precision.pu)}."
+    )
+
+
+def _about_chance(evaluation: Evaluation) -> list[str]:
+    baseline = evaluation.baseline
+    if baseline is None:
+        return []
+    count = round(baseline.p_value * (baseline.n_permutations + 1)) - 1
+    as_well = (
+        f"{f'{count:,}' if count else 'none'} of {baseline.n_permutations:,} shuffles of the "
+        f"labels ranked as well (p = {baseline.p_value:.2g})"
+    )
+    if baseline.p_value <= CHANCE:
+        return [f"It beats chance: {as_well}."]
+    if baseline.auc_pu < baseline.shuffled_low:
+        return [
+            "It ranks positives below negatives. Check that higher scores mean more positive, and "
+            "turn their sign around if not."
+        ]
+    return [f"It is not shown to beat chance: {as_well}."]
+
+
+def _about_feasibility(evaluation: Evaluation) -> str:
+    limits = evaluation.feasibility
+    at = f"(at {percent(limits.confidence)} confidence)"
+    interval = evaluation.prior.interval or (evaluation.alpha, evaluation.alpha)
+    given = "estimated" if evaluation.prior_estimate is not None else "given"
+    if limits.exceeded:
+        return (
+            f"Do not trust these numbers: the scores allow alpha up to {limits.alpha_upper:.3g} "
+            f"and beta from {limits.beta_lower:.3g} {at}, and alpha {evaluation.prior} with beta "
+            f"{evaluation.beta:.4g} is outside."
+        )
+    if interval[1] > limits.alpha_upper:
+        return (
+            f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}: the upper part of the "
+            f"{given} range is not possible, and the intervals are wider than need be."
+        )
+    return (
+        f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}, so {evaluation.prior} is "
+        f"possible."
+    )
+
+
+def _count(rows: float) -> str:
+    return f"{rows:,.0f}"
+
+
+def _of_100(share: float) -> str:
+    if 0 < share < 0.005:
+        return "less than 1"
+    if 0.995 < share < 1:
+        return "more than 99"
+    return f"{100 * share:.0f}"
+
+
+def _about(share: float) -> str:
+    text = _of_100(share)
+    return text if "than" in text else f"about {text}"
+
+
+def _between(item: Estimate) -> str:
+    if math.isnan(item.lower) or math.isnan(item.upper):
+        return ""
+    return f" ({_of_100(item.lower)} to {_of_100(item.upper)})"
+
+
+def _assumption(evaluation: Evaluation) -> dict[str, str]:
+    """Say what must hold for the numbers to be right."""
+    if evaluation.given.by_propensity:
+        return {
+            "given": "the propensities are right",
+            "assumption": "The correction is right if the propensities are, each the chance that "
+            "a positive row got its label: they were given, not estimated, and alpha follows from "
+            "them.",
+        }
+    if evaluation.prior_estimate is not None:
+        return {
+            "given": "alpha was estimated well",
+            "assumption": "The correction is right if the labeled rows are a random sample of all "
+            "positives, and if alpha is right: alpha was estimated, and how unsure the estimate is "
+            "went into the intervals. If no row is surely positive, it is too high.",
+        }
+    return {
+        "given": "alpha is right",
+        "assumption": "The correction is right if the labeled rows are a random sample of all "
+        "positives, and if alpha is right: alpha was given, not estimated.",
+    }
+
+
+def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Say how alpha was estimated: the facts in words, and what each method of several found."""
+    estimate = evaluation.prior_estimate
+    if estimate is None:
+        return None
+    facts = {"Method": estimate.method, "Estimate of alpha": f"{estimate.alpha:.4g}"}
+    if estimate.interval is not None:
+        facts[f"{percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
+            *estimate.interval
+        )
+    facts |= {
+        "Hidden positives": _count(estimate.n_hidden),
+        "Positives that are labeled": f"{100 * estimate.label_frequency:.3g}%",
+        "Read off": estimate.transform,
+    }
+    if not math.isnan(estimate.upper_limit):
+        facts["alpha is at most"] = f"{estimate.upper_limit:.4g}"
+    return {
+        "facts": facts,
+        "members": dict(estimate.members),
+        "converged": estimate.converged,
+        "warnings": list(estimate.warnings),
+    }
+
+
+def _settings(evaluation: Evaluation) -> dict[str, str]:
+    about = {
+        "single-sample": "all rows (single-sample)",
+        "case-control": "the unlabeled rows alone (case-control)",
+    }
+    settings = {
+        "Positives among unlabeled rows (alpha)": str(evaluation.prior),
+        "Positives among labeled rows (beta)": f"{evaluation.beta:.4g}",
+        "Positives among the rows judged (pi)": f"{evaluation.pi:.4g}",
+        "The numbers are about": about[evaluation.scheme],
+        "Labeled rows": _count(evaluation.n_labeled),
+        "Unlabeled rows": _count(evaluation.n_unlabeled),
+    }
+    if evaluation.n_negative:
+        settings["Known negatives"] = _count(evaluation.n_negative)
+    return settings | {
+        "Threshold": f"{evaluation.threshold:.6g}",
+        "Confidence": percent(evaluation.confidence),
+    }
+
+
+def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str, Any]]:
+    groups = []
+    for kind, title in KINDS.items():
+        rows = []
+        for key, item in evaluation.metrics.items():
+            spec = metric_spec(key, "summarize")
+            if spec.kind == kind:
+                more = {"truth": truth.get(key), "higher_is_better": spec.higher_is_better}
+                rows.append(vars(item) | more)
+        if kind == "point":
+            title += f" {evaluation.threshold:.4g}"
+        if rows:
+            groups.append({"title": title, "kind": KINDS[kind], "metrics": rows})
+    return groups
+
+
+def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Precision and recall where a tenth, two tenths ... of the rows are flagged."""
+    rows = np.cumsum(evaluation.mixture.rows(evaluation.table)[::-1])
+    wanted = rows[-1] * np.arange(1, N_POINTS) / N_POINTS
+    places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
+    cuts = {*evaluation.table.scores[::-1][places].tolist(), evaluation.threshold}
+    points = []
+    for point in evaluation._points(sorted(cuts, reverse=True), "summarize"):
+        summary: dict[str, Any] = {
+            "threshold": point.threshold,
+            "queue": point.queue,
+            "positive_rate": point.positive_rate,
+            "used": point.threshold == evaluation.threshold,
+        }
+        for key in ("precision", "recall"):
+            names = ("recovered", "lower", "upper")
+            summary[key] = {name: getattr(point[key], name) for name in names}
+        points.append(summary)
+    return points
+
+
+def _confusion(evaluation: Evaluation) -> dict[str, float]:
+    """Split a thousand cases by what they are and what the model says."""
+    recall, specificity = (evaluation[key].recovered for key in ("recall", "specificity"))
+    positives, negatives = 1000 * evaluation.pi, 1000 * (1 - evaluation.pi)
+    return {
+        "tp": positives * recall,
+        "fn": positives * (1 - recall),
+        "fp": negatives * (1 - specificity),
+        "tn": negatives * specificity,
+    }
+
+
+def _sources(evaluation: Evaluation) -> list[str]:
+    """Name the papers behind the numbers of this page."""
+    bounded = any(not math.isnan(item.bound_lower) for item in evaluation.metrics.values())
+    found = [text for key, text in SOURCES.items() if bounded or key != "bounds"]
+    estimate = evaluation.prior_estimate
+    known = registered("priors")
+    if estimate is not None and estimate.method in known:
+        found.append(
+            f"Estimate of alpha by {estimate.method}: {known[estimate.method].tags.source}."
+        )
+    return found
+
+
+def data_digest(evaluation: Evaluation) -> str:
+    """SHA-256 of the scores and the counts of rows at each, as little-endian 64-bit floats."""
+    digest = hashlib.sha256()
+    tables = [evaluation.given.counts]
+    if evaluation.given.by_propensity:
+        tables.append(evaluation.given.exact)
+    for table in tables:
+        for column in (table.scores, table.labeled, table.unlabeled, table.negative):
+            digest.update(np.ascontiguousarray(column, "<f8").tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,290 @@
+"""Count scored rows inside the engine that holds them: one group-by, whatever the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from recoup._core.checks import FloatArray, brief, unknown_labels_error
+from recoup.exceptions import InvalidInputError
+from recoup.scores.files import (
+    check_names,
+    check_tells_apart,
+    open_files,
+    quoted,
+    several_columns_error,
+)
+
+MANY_SCORES = 2_000_000
+EDGE_SAMPLE = 500_000
+MAX_DECIMALS = 15
+GROUPS = {"labeled": 1, "unlabeled": 0, "negative": -1}
+
+Counts = tuple[FloatArray, list[NDArray[Any]], list[float] | None]
+
+
+def count_frame(
+    frame: Any,
+    label: str,
+    score: str,
+    sample_weight: str | None,
+    decimals: int | None,
+    source: str = "the frame",
+) -> Counts:
+    """Group a frame by score and count labels, in the frame's own engine."""
+    _check_unique(frame, source)
+    try:
+        rows: Any = nw.from_native(frame)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"ScoreTable.from_frame needs a data frame that narwhals knows (pandas, Polars, "
+            f"PyArrow, DuckDB, PySpark, Dask). Got {type(frame).__name__}. "
+            f"For arrays use ScoreTable.from_arrays."
+        ) from error
+    _check_columns(rows, label, score, sample_weight, source)
+    if decimals is not None and not 0 <= decimals <= MAX_DECIMALS:
+        raise InvalidInputError(
+            f"ScoreTable needs decimals between 0 and {MAX_DECIMALS}. Got {brief(decimals)}."
+        )
+    if rows.collect_schema()[label] == nw.Boolean:
+        rows = rows.with_columns(nw.col(label).cast(nw.Int64))
+    value = nw.col(score).cast(nw.Float64)
+    weight = nw.lit(1.0) if sample_weight is None else nw.col(sample_weight).cast(nw.Float64)
+    selected = rows.select(
+        nw.col(label).alias("label"),
+        (value if decimals is None else _rounded(value, decimals)).alias("score"),
+        weight.alias("weight"),
+    )
+    flags = {name: nw.col("label") == number for name, number in GROUPS.items()}
+    selected = selected.with_columns(
+        **{
+            name: nw.when(flag).then(nw.col("weight")).otherwise(0.0)
+            for name, flag in flags.items()
+        }
+    )
+    sums = [nw.col(name).sum().alias(name) for name in GROUPS]
+    if sample_weight is not None:
+        # Some engines sort NaN above infinity, so both comparisons are needed to catch it.
+        usable = (nw.col("weight") >= 0) & (nw.col("weight") < float("inf"))
+        selected = selected.with_columns(
+            usable=nw.when(nw.col("weight").is_null())
+            .then(nw.lit(0))
+            .otherwise(usable.cast(nw.Int64)),
+            **{f"{name}_squares": nw.col(name) * nw.col(name) for name in GROUPS},
+        )
+        sums += [nw.col(f"{name}_squares").sum().alias(f"{name}_squares") for name in GROUPS]
+        sums.append(nw.col("usable").sum().alias("usable"))
+    known = (flags["labeled"] | flags["unlabeled"] | flags["negative"]).cast(nw.Int64)
+    selected = selected.with_columns(
+        known=nw.when(nw.col("label").is_null()).then(nw.lit(0)).otherwise(known)
+    )
+    sums += [nw.col("known").sum().alias("known"), nw.len().alias("rows")]
+    grouped = selected.group_by("score").agg(*sums)
+    table = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+
+    def total_of(name: str) -> FloatArray:
+        return np.asarray(table.get_column(name).to_numpy(), dtype=np.float64)
+
+    total = total_of("rows").sum()
+    if total == 0:
+        raise InvalidInputError(f"ScoreTable needs at least one row. Got none in {source}.")
+    if total_of("known").sum() < total:
+        cell = nw.col(label)
+        strange = rows.filter(cell.is_null() | ~((cell == 1) | (cell == 0) | (cell == -1)))
+        raise unknown_labels_error("ScoreTable", _first_value(strange, label), int(total))
+    scores = total_of("score")
+    if not np.isfinite(scores).all():
+        bad = ~np.isfinite(scores)
+        raise InvalidInputError(
+            f"ScoreTable needs every score to be a finite number: rows without one cannot be "
+            f"ranked. Got {scores[bad][0]} in {int(total_of('rows')[bad].sum()):,} rows of column "
+            f"{brief(score)!r} of {source}. Drop or impute those rows first."
+        )
+    if decimals is not None:
+        # Not in the engine: Polars multiplies by 1 / 10**decimals, which misses the last digit.
+        scores = scores / 10.0**decimals
+    columns: list[NDArray[Any]] = [total_of(name) for name in GROUPS]
+    if sample_weight is None:
+        return scores, [values.astype(np.intp) for values in columns], None
+    unusable = int(total - total_of("usable").sum())
+    if unusable:
+        raise InvalidInputError(
+            f"ScoreTable needs weights to be finite and not negative. Got {unusable:,} of "
+            f"{int(total):,} rows with a missing, infinite or negative one in column "
+            f"{brief(sample_weight)!r} of {source}. Drop or fix those rows first."
+        )
+    return scores, columns, [float(total_of(f"{name}_squares").sum()) for name in GROUPS]
+
+
+def has_many_scores(relation: Any, score: str) -> bool:
+    """Say whether a relation has more distinct scores than a table should hold."""
+    schema = nw.from_native(relation).collect_schema()
+    if score not in schema.names() or not schema[score].is_numeric():
+        return False
+    counted = relation.aggregate(f"approx_count_distinct({quoted(score)})").fetchall()
+    return bool(counted[0][0] > MANY_SCORES)
+
+
+def bin_relation(
+    relation: Any,
+    label: str,
+    score: str,
+    sample_weight: str | None,
+    keep: Sequence[float] = (),
+    source: str = "the file",
+) -> tuple[FloatArray, list[NDArray[Any]], list[float] | None, float]:
+    """Count a relation with very many scores in bins, without bringing its rows to Python.
+
+    Counts at or above each threshold in ``keep``, and 0.5, stay exact.
+    """
+    _check_columns(nw.from_native(relation), label, score, sample_weight, source)
+    if sample_weight is not None:
+        raise InvalidInputError(
+            "ScoreTable.from_file counts weighted rows only up to two million distinct scores. "
+            "Pass decimals=6 to round the scores first."
+        )
+    from recoup.scores.table import DEFAULT_BINS, _edges, _positions
+
+    cell, value = f"{quoted(label)}::DOUBLE", f"{quoted(score)}::DOUBLE"
+    # One group for whatever is no label: a wrong column may hold millions of different values.
+    group = f"CASE WHEN {cell} IN (1, 0, -1) THEN {cell}::INTEGER END"
+    # The lowest score that a kept threshold selects becomes an edge, so that no bin is empty.
+    lowest_kept = ", ".join(
+        f"min({value}) FILTER ({value} >= '{float(threshold)!r}'::DOUBLE)"
+        for threshold in (0.5, *keep)
+    )
+    summary = relation.aggregate(
+        f"{group}, count(*), max({value}), "
+        f"count(*) FILTER (NOT coalesce(isfinite({value}), false)), "
+        f"any_value({cell}), min({value}), {lowest_kept}",
+        group,
+    ).fetchall()
+    for number, _, _, bad, example, *_ in summary:
+        if number is None:
+            total = sum(rows for _, rows, *_ in summary)
+            raise unknown_labels_error("ScoreTable", example, total)
+        if bad:
+            raise InvalidInputError(
+                f"ScoreTable needs every score to be a finite number. Got {bad:,} missing or "
+                f"infinite ones in column {brief(score)!r} of {brief(source, 200)}. Drop or "
+                f"impute those rows first."
+            )
+    kept = []
+    for number, rows, _, _, _, *lowest in summary:
+        # Any edges give a valid table, so a sample by hash is enough, and always the same.
+        every = max(rows // EDGE_SAMPLE, 1)
+        sample = relation.filter(f"{group} = {number} AND hash({quoted(score)}) % {every} = 0")
+        values = np.sort(sample.project(f"{value} AS v").fetchnumpy()["v"])
+        if len(values):
+            kept.append(values[_positions(len(values), DEFAULT_BINS, len(summary))])
+        kept.append(np.array([edge for edge in lowest if edge is not None]))
+    edges = _edges(kept)
+    # DuckDB's bins include their upper end; ours the lower one, hence the signs.
+    boundaries = ", ".join(repr(float(-edge)) for edge in edges[::-1])
+    counted = relation.aggregate(
+        f"{group}, histogram(-({value}), [{boundaries}]::DOUBLE[])", group
+    ).fetchall()
+    columns: list[NDArray[Any]] = [np.zeros(len(edges), np.intp) for _ in GROUPS]
+    slots = {number: slot for slot, number in enumerate(GROUPS.values())}
+    for number, histogram in counted:
+        places = np.searchsorted(edges, -np.fromiter(histogram.keys(), float))
+        columns[slots[number]][places] = np.fromiter(histogram.values(), np.intp)
+    return edges, columns, None, float(max(top for _, _, top, *_ in summary))
+
+
+def _rounded(value: nw.Expr, decimals: int) -> nw.Expr:
+    """Round half up, which engines do not agree on; in units of the last decimal."""
+    scaled = value * 10.0**decimals + 0.5
+    # Larger numbers have no fraction, and Spark cannot take the floor of NaN or infinity.
+    return nw.when(scaled.abs() < 2.0**52).then(scaled // 1).otherwise(scaled)
+
+
+def _check_columns(
+    rows: Any, label: str, score: str, sample_weight: str | None, source: str
+) -> None:
+    """Require the columns to exist, with labels that may be 1, 0, -1 and scores of numbers."""
+    schema = rows.collect_schema()
+    numbers = [score] if sample_weight is None else [score, sample_weight]
+    check_names(schema.names(), [label, *numbers], source)
+    if not _holds_numbers(schema[label]):
+        found = f"{brief(repr(_first_value(rows, label)))} of type {brief(str(schema[label]))}"
+        raise unknown_labels_error("ScoreTable", found, _n_rows(rows))
+    for column in numbers:
+        if not _holds_numbers(schema[column]):
+            raise InvalidInputError(
+                f"ScoreTable needs numbers in column {brief(column)!r} of {source}. "
+                f"Got {schema[column]} such as {brief(str(_first_value(rows, column)))}. "
+                f"Convert the column to numbers first."
+            )
+    check_tells_apart(rows, numbers, source)
+
+
+def _check_unique(frame: Any, source: str) -> None:
+    """Refuse frames with several columns of one name; DuckDB does not tell cases apart either."""
+    native = nw.to_native(frame, pass_through=True)
+    if nw.dependencies.is_polars_lazyframe(native):  # they always have different names
+        return
+    names = [str(name) for name in getattr(native, "column_names", getattr(native, "columns", ()))]
+    alike = str.lower if nw.dependencies.is_duckdb_relation(native) else str
+    seen = set()
+    for name in names:
+        if alike(name) in seen:
+            raise several_columns_error(name, source)
+        seen.add(alike(name))
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
+
+
+def _first_value(rows: Any, column: str) -> object:
+    head = rows.select(column).head(1)
+    values = (head.collect() if isinstance(head, nw.LazyFrame) else head).get_column(column)
+    return values.to_list()[0] if len(values) else None
+
+
+def _n_rows(rows: Any) -> int:
+    counted = rows.select(nw.len().alias("n"))
+    frame = counted.collect() if isinstance(counted, nw.LazyFrame) else counted
+    return int(frame.get_column("n").to_list()[0])
+
+
+def read_columns(
+    path: str | Path, columns: list[str], memory_limit: str = "1GB"
+) -> dict[str, FloatArray]:
+    """Read numeric columns of CSV or Parquet files, in the order of the rows.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file or a glob pattern such as ``"scores/*.parquet"``.
+    columns : list of str
+        Names of columns that hold numbers or booleans.
+    memory_limit : str, default="1GB"
+        What DuckDB may use before it spills to disk.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One array per column; missing cells are NaN.
+    """
+    with open_files(path, columns, memory_limit, keep_order=True) as relation:
+        schema = nw.from_native(relation).collect_schema()
+        for column in columns:
+            if not _holds_numbers(schema[column]):
+                example = _first_value(nw.from_native(relation), column)
+                raise InvalidInputError(
+                    f"recoup needs numbers in column {brief(column)!r} of {brief(str(path), 200)}. "
+                    f"Got {schema[column]} such as {brief(str(example))}. "
+                    f"Convert the column to numbers first."
+                )
+        check_tells_apart(nw.from_native(relation), columns, str(path))
+        cells = (f"coalesce({quoted(column)}::DOUBLE, 'NaN'::DOUBLE)" for column in columns)
+        named = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
+        arrays = relation.project(named).fetchnumpy()
+    return {column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)}

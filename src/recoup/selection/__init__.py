@@ -1,0 +1,23 @@
+"""Are labels a random sample of the positives, and what if they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recoup._core.lazy import names_from
+
+if TYPE_CHECKING:
+    from recoup.selection.scar_test import ScarTest, scar_test
+    from recoup.selection.sensitivity import SelectionSensitivity, selection_sensitivity
+
+__all__ = ["ScarTest", "SelectionSensitivity", "scar_test", "selection_sensitivity"]
+
+__getattr__, __dir__ = names_from(
+    __name__,
+    {
+        "ScarTest": "scar_test",
+        "SelectionSensitivity": "sensitivity",
+        "scar_test": "scar_test",
+        "selection_sensitivity": "sensitivity",
+    },
+)
