@@ -115,11 +115,11 @@ class PriorEstimate:
     confidence: float = 0.95
     seconds: float = 0.0
 
-    @property
     def __post_init__(self) -> None:
         """Let estimators of other packages say their warnings as plain texts."""
         object.__setattr__(self, "warnings", Note.each(self.warnings))
 
+    @property
     def alpha_all(self) -> float:
         """Share of positives among all rows; NaN if none were counted."""
         if not self.n_labeled + self.n_unlabeled:
