@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from recoup._core.checks import FloatArray, as_floats, brief, check_alpha_beta, did_you_mean
+from recoup._core.notes import Note
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 
@@ -186,6 +187,6 @@ def check_known_beta(method: str, beta: Any, caller: str) -> None:
         )
 
 
-def prior_notes(estimate: Any) -> list[str]:
+def prior_notes(estimate: Any) -> list[Note]:
     """Say what speaks against an estimate, in sentences that name what they are about."""
-    return [f"Estimate of alpha: {warning}" for warning in estimate.warnings]
+    return [note.about("Estimate of alpha") for note in estimate.warnings]

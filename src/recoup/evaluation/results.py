@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import (
     html_estimates,
@@ -253,7 +254,7 @@ class Evaluation:
     n_unlabeled: float
     n_negative: float
     feasibility: Feasibility
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     roc: RocCurve
     roc_band: Band | None
     pr_band: Band | None
