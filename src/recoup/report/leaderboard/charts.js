@@ -82,7 +82,10 @@ const Boards = (() => {
         svg.append(hinted(dot(one, middle(g), toY(one.values[g]), 4), one.hints[g]));
       }
     }
-    finish(drawing, barred.map((one) => ({ ...one, sample: dot(one, 14, 6, 5) })));
+    finish(
+      drawing,
+      barred.map((one) => ({ ...one, sample: dot(one, 14, 6, 5) })),
+    );
   }
 
   // Circles, squares, triangles and diamonds tell groups apart without their colors.
@@ -122,13 +125,15 @@ const Boards = (() => {
       taken.push([px - r, py - r, px + r, py + r]);
     }
     if (!small) label(svg, points, toX, toY, radius, [left, width], taken);
-    finish(drawing, legend.map((item) => ({ ...item, sample: dot(item, 14, 6, 5) })));
+    finish(
+      drawing,
+      legend.map((item) => ({ ...item, sample: dot(item, 14, 6, 5) })),
+    );
   }
 
   // Names go to the right of their point, else to its left, else above or below; else away.
   function label(svg, points, toX, toY, radius, [least, most], taken) {
-    const hits = (a) =>
-      taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
+    const hits = (a) => taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
     for (const point of [...points].sort((a, b) => b.y - a.y)) {
       const [px, py, r] = [toX(point.x), toY(point.y), radius(point)];
       const long = LETTER * point.name.length;
@@ -160,7 +165,13 @@ const Boards = (() => {
       return [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
     };
     const ring = (values) =>
-      `M${values.map((value, k) => at(k, value).map((v) => v.toFixed(1)).join(" ")).join("L")}Z`;
+      `M${values
+        .map((value, k) =>
+          at(k, value)
+            .map((v) => v.toFixed(1))
+            .join(" "),
+        )
+        .join("L")}Z`;
     const grid = element("g", { class: "grid" });
     for (const step of ticks(low, 1, 4).filter((value) => value > low)) {
       grid.append(element("path", { d: ring(axes.map(() => step)) }));

@@ -11,8 +11,17 @@ const Figures = (() => {
   // A spreadsheet would take text that begins so for a formula.
   const FORMULA = /^[=+\-@\t\r]/;
   const DRAWN = [
-    "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
-    "fill-opacity", "font-size", "font-weight", "font-family", "text-anchor",
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linejoin",
+    "opacity",
+    "fill-opacity",
+    "font-size",
+    "font-weight",
+    "font-family",
+    "text-anchor",
   ];
 
   const shorten = (name, limit = NAME_SHOWN) =>
@@ -152,7 +161,12 @@ const Figures = (() => {
     const drawing = downloadButton("SVG", `Download the picture \u201c${title}\u201d as SVG`, () =>
       save(`${id}.svg`, "image/svg+xml", picture(figure)),
     );
-    const tools = html("p", { class: "tools" }, csvButton(id, title, () => numbers), drawing);
+    const tools = html(
+      "p",
+      { class: "tools" },
+      csvButton(id, title, () => numbers),
+      drawing,
+    );
     const details = html("details", {}, html("summary", {}, "Numbers"));
     details.addEventListener("toggle", () => {
       if (details.childElementCount === 1) details.append(...plainTable(numbers, title));
@@ -167,6 +181,17 @@ const Figures = (() => {
   }
 
   return {
-    ROWS_SHOWN, add, bytes, csv, csvButton, named, percent, save, seconds, shorten, spread, whole,
+    ROWS_SHOWN,
+    add,
+    bytes,
+    csv,
+    csvButton,
+    named,
+    percent,
+    save,
+    seconds,
+    shorten,
+    spread,
+    whole,
   };
 })();

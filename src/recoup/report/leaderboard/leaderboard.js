@@ -4,7 +4,14 @@
 
   const { html } = Charts;
   const FILTERS = [
-    "dataset", "scheme", "mechanism", "label_frequency", "noise", "protocol", "family", "metric",
+    "dataset",
+    "scheme",
+    "mechanism",
+    "label_frequency",
+    "noise",
+    "protocol",
+    "family",
+    "metric",
   ];
   const TITLES = { metric: "Metric", label_frequency: "Label frequency" };
   const OTHERS = ["view", "rows", "sort", "run", "bars", "lines"];
@@ -15,52 +22,70 @@
   // does not heed.
   const VIEWS = {
     results: {
-      title: "Results", draw: Tables.results,
+      title: "Results",
+      draw: Tables.results,
       about: "Every learner in every setting. Choose a column to sort by.",
     },
     board: {
-      title: "Learners by datasets", one: [...SETTING, "protocol"], without: ["dataset"],
+      title: "Learners by datasets",
+      one: [...SETTING, "protocol"],
+      without: ["dataset"],
       draw: Tables.board,
       about: "One setting at a time, as in Table 1 of PU-Bench, with tests against a baseline.",
     },
     ranks: {
-      title: "Ranks", one: [...SETTING, "protocol"], without: ["dataset", "family"],
+      title: "Ranks",
+      one: [...SETTING, "protocol"],
+      without: ["dataset", "family"],
       draw: Views.ranks,
       about: "Who comes first on average over datasets, and which differences may be chance.",
     },
     ratio: {
-      title: "Label frequency", one: ["dataset", "scheme", "mechanism", "noise", "protocol"],
-      without: ["label_frequency"], draw: Views.ratio,
+      title: "Label frequency",
+      one: ["dataset", "scheme", "mechanism", "noise", "protocol"],
+      without: ["label_frequency"],
+      draw: Views.ratio,
       about: "What learners make of more labels: c is the share of positives that carry one.",
     },
     bias: {
-      title: "Selection bias", one: ["dataset", "scheme", "noise", "protocol"],
-      without: ["mechanism", "label_frequency"], draw: Views.bias,
+      title: "Selection bias",
+      one: ["dataset", "scheme", "noise", "protocol"],
+      without: ["mechanism", "label_frequency"],
+      draw: Views.bias,
       about: "Labels drawn at random (scar) against labels that prefer some positives.",
     },
     radar: {
-      title: "Profiles", one: ["dataset", ...SETTING, "protocol"], without: ["metric"],
+      title: "Profiles",
+      one: ["dataset", ...SETTING, "protocol"],
+      without: ["metric"],
       draw: Views.radars,
       about: "Five metrics of each learner on one dataset.",
     },
     cost: {
-      title: "Cost", one: ["dataset", ...SETTING, "protocol"], draw: Views.cost,
+      title: "Cost",
+      one: ["dataset", ...SETTING, "protocol"],
+      draw: Views.cost,
       about: "What a better number costs in time and memory.",
     },
     recovered: {
-      title: "True and recovered", draw: Views.recovered,
+      title: "True and recovered",
+      draw: Views.recovered,
       metrics: Runs.metrics.filter(({ recovered }) => recovered).map(({ key }) => key),
       about:
         "Numbers that a practitioner can compute, against those that take true classes. " +
         "On the dotted line both agree.",
     },
     run: {
-      title: "One run", one: ["dataset", ...SETTING, "protocol"], without: ["metric"],
+      title: "One run",
+      one: ["dataset", ...SETTING, "protocol"],
+      without: ["metric"],
       draw: OneRun.show,
       about: "How one run learned, how it scores rows, and which positives had labels.",
     },
     missing: {
-      title: "Missing", without: ["metric"], draw: Tables.missing,
+      title: "Missing",
+      without: ["metric"],
+      draw: Tables.missing,
       about: "Runs that failed or were skipped, with their reasons.",
     },
   };
@@ -159,8 +184,7 @@
       .join(": ");
   }
 
-  const keptState = () =>
-    Object.fromEntries(Object.entries(state).filter(([, value]) => value));
+  const keptState = () => Object.fromEntries(Object.entries(state).filter(([, value]) => value));
 
   // A new choice: the address follows, and with it the link a reader can share.
   function change(changes, quiet = false) {

@@ -19,11 +19,14 @@ const OneRun = (() => {
     if (loaded.has(id)) return Promise.resolve(loaded.get(id));
     if (!waiting.has(name)) {
       const script = html("script", { src: `runs/${name}.js` });
-      waiting.set(name, new Promise((resolve) => {
-        script.addEventListener("load", resolve);
-        script.addEventListener("error", resolve);
-        document.head.append(script);
-      }));
+      waiting.set(
+        name,
+        new Promise((resolve) => {
+          script.addEventListener("load", resolve);
+          script.addEventListener("error", resolve);
+          document.head.append(script);
+        }),
+      );
     }
     return waiting.get(name).then(() => loaded.get(id));
   }
@@ -65,9 +68,13 @@ const OneRun = (() => {
   }
 
   const pairs = (entries) =>
-    html("dl", {}, ...entries.map(([name, value]) =>
-      html("div", {}, html("dt", {}, name), html("dd", {}, value)),
-    ));
+    html(
+      "dl",
+      {},
+      ...entries.map(([name, value]) =>
+        html("div", {}, html("dt", {}, name), html("dd", {}, value)),
+      ),
+    );
 
   function facts(at) {
     // Parts that are known, in words.
@@ -80,13 +87,22 @@ const OneRun = (() => {
     card.append(
       html("h3", {}, named(Runs.text("learner", at)), " on ", named(Runs.text("dataset", at))),
       pairs([
-        ["Rows", told(
-          ["n_labeled", "# labeled", whole], ["n_unlabeled", "# unlabeled", whole],
-          ["n_test", "# to test", whole],
-        )],
-        ["alpha", told(
-          ["alpha_true", "# true"], ["alpha_used", "# used"], ["alpha_estimate", "# estimated"],
-        )],
+        [
+          "Rows",
+          told(
+            ["n_labeled", "# labeled", whole],
+            ["n_unlabeled", "# unlabeled", whole],
+            ["n_test", "# to test", whole],
+          ),
+        ],
+        [
+          "alpha",
+          told(
+            ["alpha_true", "# true"],
+            ["alpha_used", "# used"],
+            ["alpha_estimate", "# estimated"],
+          ),
+        ],
         ["Time", told(["seconds", "#", seconds], ["seconds_per_epoch", "# an epoch", seconds])],
         ["Epochs", told(["epochs", "#"], ["best_epoch", "best #"])],
         ["Memory", told(["peak_memory", "#", bytes], ["peak_gpu_memory", "# on the GPU", bytes])],
@@ -103,11 +119,11 @@ const OneRun = (() => {
       const found = recovered ? Runs.number(`recovered_${key}`, at) : NaN;
       return [labels[key], percent(real), percent(found), percent(found - real)];
     });
-    const cells = (row) => row.map((text, k) =>
-      k ? html("td", {}, text) : html("th", { scope: "row" }, text),
-    );
+    const cells = (row) =>
+      row.map((text, k) => (k ? html("td", {}, text) : html("th", { scope: "row" }, text)));
     const table = html(
-      "table", { id: "run-metrics" },
+      "table",
+      { id: "run-metrics" },
       html("caption", {}, "Test rows by true classes, and held-out PU rows without classes (%)"),
       html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))),
       html("tbody", {}, ...rows.map((row) => html("tr", {}, ...cells(row)))),
@@ -138,9 +154,9 @@ const OneRun = (() => {
         title,
         numbers: {
           columns: ["from", "to", ...shown.map(([name]) => name)],
-          rows: edges.slice(1).map((edge, i) => [
-            edges[i], edge, ...shown.map(([name]) => found[name][i]),
-          ]),
+          rows: edges
+            .slice(1)
+            .map((edge, i) => [edges[i], edge, ...shown.map(([name]) => found[name][i])]),
         },
         draw: (figure) =>
           curves(figure, {
@@ -151,7 +167,10 @@ const OneRun = (() => {
               return { x: steps.x, upper: steps.y, lower: steps.y.map(() => 0), color: tint, name };
             }),
             lines: shown.map(([, , tint, dash], i) => ({
-              ...corners(values[i]), color: tint, dash, thin: true,
+              ...corners(values[i]),
+              color: tint,
+              dash,
+              thin: true,
             })),
             facts: shown
               .map(([name, words]) => `${words}: ${whole(total(found[name]))} rows`)
@@ -159,20 +178,38 @@ const OneRun = (() => {
           }),
       });
     };
-    draw("scores-test", "Scores of test rows", [
-      ["test_positive", "positives", color(0), ""],
-      ["test_negative", "negatives", color(1), DASHES[1]],
-    ], edges, score);
-    draw("scores-train", "Scores of training rows", [
-      ["train_labeled", "labeled", color(2), ""],
-      ["train_hidden", "hidden positives", color(0), DASHES[2]],
-      ["train_negative", "unlabeled negatives", color(1), DASHES[1]],
-    ], edges, score);
+    draw(
+      "scores-test",
+      "Scores of test rows",
+      [
+        ["test_positive", "positives", color(0), ""],
+        ["test_negative", "negatives", color(1), DASHES[1]],
+      ],
+      edges,
+      score,
+    );
+    draw(
+      "scores-train",
+      "Scores of training rows",
+      [
+        ["train_labeled", "labeled", color(2), ""],
+        ["train_hidden", "hidden positives", color(0), DASHES[2]],
+        ["train_negative", "unlabeled negatives", color(1), DASHES[1]],
+      ],
+      edges,
+      score,
+    );
     if (found.chance_edges) {
-      draw("chances", "Chance of a label, as the learner has it", [
-        ["chance_labeled", "labeled", color(2), ""],
-        ["chance_hidden", "hidden positives", color(0), DASHES[2]],
-      ], found.chance_edges, "Labeling chance");
+      draw(
+        "chances",
+        "Chance of a label, as the learner has it",
+        [
+          ["chance_labeled", "labeled", color(2), ""],
+          ["chance_hidden", "hidden positives", color(0), DASHES[2]],
+        ],
+        found.chance_edges,
+        "Labeling chance",
+      );
     }
     const middles = edges.slice(1).map((edge, i) => (edge + edges[i]) / 2);
     const lines = [
@@ -194,7 +231,9 @@ const OneRun = (() => {
       numbers: {
         columns: ["from", "to", ...lines.map((line) => line.key)],
         rows: middles.map((_, i) => [
-          edges[i], edges[i + 1], ...lines.map((line) => found[line.key][i]),
+          edges[i],
+          edges[i + 1],
+          ...lines.map((line) => found[line.key][i]),
         ]),
       },
       draw: (figure) =>
@@ -246,7 +285,10 @@ const OneRun = (() => {
             x: { low: at[0], high: at.at(-1), label: "Epoch" },
             y: { low: low - room, high: high + room, label: "Value" },
             lines: own.map((name, i) => ({
-              x: at, y: columns[name], color: color(i), dash: DASHES[Math.floor(i / 6) % 6],
+              x: at,
+              y: columns[name],
+              color: color(i),
+              dash: DASHES[Math.floor(i / 6) % 6],
               name: shorten(name, 30),
             })),
             marks: best > 0 ? [kept] : [],

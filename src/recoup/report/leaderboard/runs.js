@@ -50,7 +50,7 @@ const Runs = (() => {
     }
     return Int32Array.from({ length: count }, (_, i) => {
       const lent = codes.status[i] === skipped && text("reason", i) === page.lent;
-      return isDone(i) ? i : (lent ? known.get(keyOf(i)) : undefined) ?? -1;
+      return isDone(i) ? i : ((lent ? known.get(keyOf(i)) : undefined) ?? -1);
     });
   }
 
@@ -66,9 +66,12 @@ const Runs = (() => {
     const found = standings.get(standingKey(chosen));
     if (!found) return undefined;
     const name = ([code, ...rest]) => [levels.learner[code], ...rest];
-    const tests = new Map(found.tests.map(([learner, dataset, p, verdict]) => [
-      JSON.stringify([levels.learner[learner], levels.dataset[dataset]]), { p, verdict },
-    ]));
+    const tests = new Map(
+      found.tests.map(([learner, dataset, p, verdict]) => [
+        JSON.stringify([levels.learner[learner], levels.dataset[dataset]]),
+        { p, verdict },
+      ]),
+    );
     return {
       ...found,
       tested: tests.size > 0,
@@ -152,8 +155,30 @@ const Runs = (() => {
   };
 
   return {
-    DASH, SETTING, REFERENCE, absence, average, baseline, commonest, count, digits, familyOf,
-    groups, hasResult, ids, isDone, isLent, levels, metrics, namesOf, number, numbers, place,
-    published, select, standing, text,
+    DASH,
+    SETTING,
+    REFERENCE,
+    absence,
+    average,
+    baseline,
+    commonest,
+    count,
+    digits,
+    familyOf,
+    groups,
+    hasResult,
+    ids,
+    isDone,
+    isLent,
+    levels,
+    metrics,
+    namesOf,
+    number,
+    numbers,
+    place,
+    published,
+    select,
+    standing,
+    text,
   };
 })();

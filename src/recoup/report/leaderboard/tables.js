@@ -12,9 +12,17 @@ const Tables = (() => {
   // Longer tables scroll by themselves, under their headings.
   const LONG = 40;
   const WORDS = {
-    learner: "Learner", family: "Family", dataset: "Dataset", scheme: "Scheme",
-    mechanism: "Mechanism", label_frequency: "c", noise: "Noise", protocol: "Protocol",
-    seed: "Seed", status: "Status", reason: "Reason",
+    learner: "Learner",
+    family: "Family",
+    dataset: "Dataset",
+    scheme: "Scheme",
+    mechanism: "Mechanism",
+    label_frequency: "c",
+    noise: "Noise",
+    protocol: "Protocol",
+    seed: "Seed",
+    status: "Status",
+    reason: "Reason",
   };
   // What PU-Bench's table was made with.
   const PUBLISHED = {
@@ -59,12 +67,20 @@ const Tables = (() => {
 
     function fill() {
       body.replaceChildren(
-        ...sorted().slice(0, shown).map((row) => html("tr", {}, ...columns.map((column, k) => {
-          const content = column.show ? column.show(row) : String(column.value(row));
-          const kind = column.number ? {} : { class: "text" };
-          const parts = Array.isArray(content) ? content : [content];
-          return html(k ? "td" : "th", k ? kind : { scope: "row" }, ...parts);
-        }))),
+        ...sorted()
+          .slice(0, shown)
+          .map((row) =>
+            html(
+              "tr",
+              {},
+              ...columns.map((column, k) => {
+                const content = column.show ? column.show(row) : String(column.value(row));
+                const kind = column.number ? {} : { class: "text" };
+                const parts = Array.isArray(content) ? content : [content];
+                return html(k ? "td" : "th", k ? kind : { scope: "row" }, ...parts);
+              }),
+            ),
+          ),
       );
       more.hidden = shown >= rows.length;
       const next = Math.min(ROWS_SHOWN, rows.length - shown);
@@ -126,7 +142,10 @@ const Tables = (() => {
       (a, b) => (b.key === chosen.metric) - (a.key === chosen.metric),
     );
     const switcher = html("p", { class: "choice" });
-    for (const [value, text] of [["", "Means over seeds"], ["runs", "Single runs"]]) {
+    for (const [value, text] of [
+      ["", "Means over seeds"],
+      ["runs", "Single runs"],
+    ]) {
       const pressed = String((state.rows || "") === value);
       const id = `rows-${value || "means"}`;
       const button = html("button", { type: "button", id, "aria-pressed": pressed }, text);
@@ -182,7 +201,10 @@ const Tables = (() => {
         ...keys.map(level),
         level("family"),
         {
-          key: "runs", title: "Runs", number: true, value: (row) => row.found,
+          key: "runs",
+          title: "Runs",
+          number: true,
+          value: (row) => row.found,
           show: ({ found, runs: all }) =>
             found === all.length ? String(found) : `${found} of ${all.length}`,
         },
@@ -198,12 +220,18 @@ const Tables = (() => {
   }
 
   const amount = (key, title, write) => ({
-    key, title, number: true, value: (row) => row[key], show: (row) => write(row[key]),
+    key,
+    title,
+    number: true,
+    value: (row) => row[key],
+    show: (row) => write(row[key]),
   });
 
   function singleRuns(parent, { runs, keys, metrics, order, onOrder }) {
     const number = (key, title, write) => ({
-      key, title, number: true,
+      key,
+      title,
+      number: true,
       value: (row) => Runs.number(key, row.at),
       show: (row) => write(Runs.number(key, row.at)),
     });
@@ -269,13 +297,17 @@ const Tables = (() => {
       onOrder: (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true),
       columns: [
         {
-          key: "family", title: "Learner", csv: ["learner", "family"],
+          key: "family",
+          title: "Learner",
+          csv: ["learner", "family"],
           value: (row) => `${Runs.levels.family.indexOf(row.family)} ${row.learner}`,
           parts: (row) => [row.learner, row.family],
           show: (row) => [named(row.learner), " ", html("span", { class: "small" }, row.family)],
         },
         ...datasets.map((dataset, k) => ({
-          key: `dataset:${dataset}`, title: Figures.shorten(dataset, 30), number: true,
+          key: `dataset:${dataset}`,
+          title: Figures.shorten(dataset, 30),
+          number: true,
           value: (row) => row.cells[k].mean,
           show: (row) => showCell(row.cells[k], seeds),
           csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map((part) => `${dataset} ${part}`),
@@ -285,7 +317,9 @@ const Tables = (() => {
           },
         })),
         {
-          key: "rank", title: "Mean rank", number: true,
+          key: "rank",
+          title: "Mean rank",
+          number: true,
           value: (row) => row.rank ?? NaN,
           show: (row) => (row.rank === undefined ? DASH : row.rank.toFixed(2)),
         },
@@ -375,13 +409,19 @@ const Tables = (() => {
       }),
     );
     if (!found.length) return;
-    const list = found.slice(0, ROWS_SHOWN).map(({ learner, dataset, status, reason, n }) =>
-      html(
-        "li", {}, html("strong", {}, named(learner, 40)), " on ", named(dataset, 40),
-        `: ${status}${n > 1 ? ` ${n} times` : ""}. `,
-        html("span", { class: "small" }, Figures.shorten(reason, 300)),
-      ),
-    );
+    const list = found
+      .slice(0, ROWS_SHOWN)
+      .map(({ learner, dataset, status, reason, n }) =>
+        html(
+          "li",
+          {},
+          html("strong", {}, named(learner, 40)),
+          " on ",
+          named(dataset, 40),
+          `: ${status}${n > 1 ? ` ${n} times` : ""}. `,
+          html("span", { class: "small" }, Figures.shorten(reason, 300)),
+        ),
+      );
     if (found.length > ROWS_SHOWN) list.push(html("li", {}, "The view Missing has the rest."));
     const summary = html("summary", {}, `Missing numbers and why (${found.length})`);
     const body = html("ul", {}, ...list);
@@ -391,7 +431,10 @@ const Tables = (() => {
   // Mean ranks, and how each learner fares against the baseline.
   function standing(parent, rows) {
     const number = (key, title, places) => ({
-      key, title, number: true, value: (row) => row[key] ?? NaN,
+      key,
+      title,
+      number: true,
+      value: (row) => row[key] ?? NaN,
       show: (row) => (Number.isFinite(row[key]) ? row[key].toFixed(places) : DASH),
     });
     const base = Runs.baseline && Figures.shorten(Runs.baseline);
@@ -404,7 +447,8 @@ const Tables = (() => {
         level("learner"),
         number("rank", "Rank", 2),
         {
-          ...number("lower", "95% range", 2), csv: ["lower", "upper"],
+          ...number("lower", "95% range", 2),
+          csv: ["lower", "upper"],
           parts: (row) => [row.lower, row.upper],
           show: ({ lower, upper }) =>
             Number.isFinite(lower) ? `${lower.toFixed(2)} to ${upper.toFixed(2)}` : DASH,
@@ -417,7 +461,9 @@ const Tables = (() => {
         "The range is that of the mean rank when seeds are drawn again.",
         base && "Wins, ties and losses count datasets on which the mean is above, at or below",
         base && `that of ${base}.`,
-      ].filter(Boolean).join(" "),
+      ]
+        .filter(Boolean)
+        .join(" "),
     });
   }
 
@@ -438,7 +484,8 @@ const Tables = (() => {
         level("status"),
         { key: "count", title: "Runs", number: true, value: (row) => row.runs.length },
         {
-          key: "learners", title: "Learners",
+          key: "learners",
+          title: "Learners",
           value: (row) => Runs.namesOf("learner", row.runs).join(", "),
           show: (row) => named(Runs.namesOf("learner", row.runs).join(", ")),
         },

@@ -14,7 +14,8 @@ const Views = (() => {
   const inPercent = (value) => short(100 * value);
   const color = (place) => `var(--c${place % COLORS})`;
   const styleOf = (place) => ({
-    color: color(place), dash: DASHES[Math.floor(place / COLORS) % DASHES.length],
+    color: color(place),
+    dash: DASHES[Math.floor(place / COLORS) % DASHES.length],
   });
   const short24 = (name) => shorten(name, SHOWN);
   const familyStyle = (family) => {
@@ -42,16 +43,20 @@ const Views = (() => {
 
   // One panel per family, for each learner the mean in every group.
   function panels(runs, names, metric) {
-    return Runs.groups(runs, ["family"]).map(({ family, runs: own }) => ({
-      family,
-      learners: Runs.groups(own, ["learner"]).map(({ learner, runs: its }) => ({
-        learner,
-        place: placeOf.get(learner),
-        cells: Runs.groups(its, names)
-          .map((cell) => ({ ...cell, ...Runs.average(metric, cell.runs) }))
-          .filter((cell) => cell.n),
-      })).filter(({ cells }) => cells.length),
-    })).filter(({ learners }) => learners.length);
+    return Runs.groups(runs, ["family"])
+      .map(({ family, runs: own }) => ({
+        family,
+        learners: Runs.groups(own, ["learner"])
+          .map(({ learner, runs: its }) => ({
+            learner,
+            place: placeOf.get(learner),
+            cells: Runs.groups(its, names)
+              .map((cell) => ({ ...cell, ...Runs.average(metric, cell.runs) }))
+              .filter((cell) => cell.n),
+          }))
+          .filter(({ cells }) => cells.length),
+      }))
+      .filter(({ learners }) => learners.length);
   }
 
   const extent = (values) =>
@@ -74,9 +79,7 @@ const Views = (() => {
   const numbersOf = (columns, panel, extra) => ({
     columns: ["family", "learner", ...columns, "mean", "std", "runs"],
     rows: panel.learners.flatMap(({ learner, cells }) =>
-      cells.map((cell) => [
-        panel.family, learner, ...extra(cell), cell.mean, cell.std, cell.n,
-      ]),
+      cells.map((cell) => [panel.family, learner, ...extra(cell), cell.mean, cell.std, cell.n]),
     ),
   });
 
@@ -99,11 +102,14 @@ const Views = (() => {
     shown.forEach((panel, k) => {
       const others = shown.filter((other) => other !== panel).flatMap(({ learners }) => learners);
       const lineOf = ({ cells }) => ({
-        x: cells.map((cell) => toX(at(cell))), y: cells.map((cell) => cell.mean),
+        x: cells.map((cell) => toX(at(cell))),
+        y: cells.map((cell) => cell.mean),
       });
       const context = others.map((one) => ({ ...lineOf(one), color: "var(--faint)", thin: true }));
       const own = panel.learners.map((one) => ({
-        ...lineOf(one), ...styleOf(one.place), name: short24(one.learner),
+        ...lineOf(one),
+        ...styleOf(one.place),
+        name: short24(one.learner),
       }));
       add(place, {
         id: `label-frequency-${k + 1}`,
@@ -112,7 +118,9 @@ const Views = (() => {
         numbers: numbersOf(["label_frequency"], panel, (cell) => [at(cell)]),
         draw: (figure) =>
           curves(figure, {
-            x, y, lines: [...context, ...own],
+            x,
+            y,
+            lines: [...context, ...own],
             facts: `From the lowest to the highest frequency: ${own
               .map((line) => `${line.name} ${inPercent(line.y[0])} to ${inPercent(line.y.at(-1))}`)
               .join("; ")}`,
@@ -153,14 +161,22 @@ const Views = (() => {
     const place = grid(parent);
     shown.forEach((panel, k) => {
       const series = [];
-      for (const [c, barred] of low === high ? [[low, true]] : [[low, true], [high, false]]) {
+      for (const [c, barred] of low === high
+        ? [[low, true]]
+        : [
+            [low, true],
+            [high, false],
+          ]) {
         mechanisms.forEach((mechanism, m) => {
           const cells = panel.learners.map(({ cells: own }) =>
             own.find((cell) => cell.label_frequency === c && cell.mechanism === mechanism),
           );
           if (!cells.some(Boolean)) return;
           series.push({
-            bars: barred, color: color(m), shape: m, name: short24(mechanism),
+            bars: barred,
+            color: color(m),
+            shape: m,
+            name: short24(mechanism),
             values: cells.map((cell) => (cell ? cell.mean : NaN)),
             hints: cells.map((cell, g) =>
               cell ? `${panel.learners[g].learner}, ${mechanism}, c = ${c}: ${spread(cell)}` : "",
@@ -177,12 +193,14 @@ const Views = (() => {
         title: `${label} by labeling mechanism: ${panel.family}`,
         caption: low === high ? `c = ${low}.` : `Bars at c = ${low}, lines at c = ${high}.`,
         numbers: numbersOf(["mechanism", "label_frequency"], kept, (cell) => [
-          cell.mechanism, Number(cell.label_frequency),
+          cell.mechanism,
+          Number(cell.label_frequency),
         ]),
         draw: (figure) =>
           bars(figure, {
             groups: panel.learners.map(({ learner }) => shorten(learner, 16)),
-            y, series,
+            y,
+            series,
             facts: `${panel.learners.length} learners under ${mechanisms.join(", ")}.`,
           }),
       });
@@ -191,13 +209,17 @@ const Views = (() => {
 
   function radars(parent, { chosen, labels }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
-    const families = Runs.groups(runs, ["family"]).map(({ family, runs: own }) => ({
-      family,
-      learners: Runs.groups(own, ["learner"]).map(({ learner, runs: its }) => ({
-        learner,
-        values: RADAR.map((key) => Runs.average(key, its)),
-      })).filter(({ values }) => values.every(({ n }) => n)),
-    })).filter(({ learners }) => learners.length);
+    const families = Runs.groups(runs, ["family"])
+      .map(({ family, runs: own }) => ({
+        family,
+        learners: Runs.groups(own, ["learner"])
+          .map(({ learner, runs: its }) => ({
+            learner,
+            values: RADAR.map((key) => Runs.average(key, its)),
+          }))
+          .filter(({ values }) => values.every(({ n }) => n)),
+      }))
+      .filter(({ learners }) => learners.length);
     if (!families.length) return empty(parent, "No finished run matches this choice.");
     const all = families.flatMap(({ learners }) =>
       learners.flatMap(({ values }) => values.map(({ mean }) => mean)),
@@ -213,11 +235,17 @@ const Views = (() => {
         caption: `The center is ${inPercent(low)}%, the rim 100%.`,
         numbers: {
           columns: [
-            "dataset", "family", "learner", "runs",
+            "dataset",
+            "family",
+            "learner",
+            "runs",
             ...RADAR.flatMap((key) => [`${key}_mean`, `${key}_std`]),
           ],
           rows: learners.map(({ learner, values }) => [
-            chosen.dataset, family, learner, values[0].n,
+            chosen.dataset,
+            family,
+            learner,
+            values[0].n,
             ...values.flatMap(({ mean, std }) => [mean, std]),
           ]),
         },
@@ -246,22 +274,27 @@ const Views = (() => {
 
   function cost(parent, { chosen, label }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
-    const points = Runs.groups(runs, ["learner"]).map(({ learner, runs: its }) => {
-      const value = Runs.average(chosen.metric, its);
-      const time = Runs.average("seconds", its).mean;
-      const cpu = Runs.average("peak_memory", its).mean;
-      const gpu = Runs.average("peak_gpu_memory", its).mean;
-      return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) };
-    }).filter(({ value, time }) => value.n && time > 0);
+    const points = Runs.groups(runs, ["learner"])
+      .map(({ learner, runs: its }) => {
+        const value = Runs.average(chosen.metric, its);
+        const time = Runs.average("seconds", its).mean;
+        const cpu = Runs.average("peak_memory", its).mean;
+        const gpu = Runs.average("peak_gpu_memory", its).mean;
+        return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) };
+      })
+      .filter(({ value, time }) => value.n && time > 0);
     if (!points.length) return empty(parent, "No finished run of this choice has its time.");
     const memories = [
-      ["cpu", "memory", "memory"], ["gpu", "gpu-memory", "GPU memory"],
+      ["cpu", "memory", "memory"],
+      ["gpu", "gpu-memory", "GPU memory"],
     ].filter(([key]) => points.some((point) => point[key] > 0));
     if (!memories.length) memories.push(["cpu", "memory", "memory"]);
     const times = points.map(({ time }) => Math.log10(time));
     const pad = Math.max(0.08 * (Math.max(...times) - Math.min(...times)), 0.1);
     const x = {
-      low: Math.min(...times) - pad, high: Math.max(...times) + pad, label: "Seconds of a run",
+      low: Math.min(...times) - pad,
+      high: Math.max(...times) + pad,
+      label: "Seconds of a run",
       format: power,
     };
     x.ticks = logTicks(x.low, x.high);
@@ -281,19 +314,35 @@ const Views = (() => {
         wide: memories.length === 1,
         numbers: {
           columns: [
-            "family", "learner", `${metric}_mean`, `${metric}_std`, "runs", "seconds",
-            "peak_memory", "peak_gpu_memory",
+            "family",
+            "learner",
+            `${metric}_mean`,
+            `${metric}_std`,
+            "runs",
+            "seconds",
+            "peak_memory",
+            "peak_gpu_memory",
           ],
           rows: points.map(({ family, learner, value, time, cpu, gpu }) => [
-            family, learner, value.mean, value.std, value.n, time, cpu, gpu,
+            family,
+            learner,
+            value.mean,
+            value.std,
+            value.n,
+            time,
+            cpu,
+            gpu,
           ]),
         },
         draw: (figure) =>
           scatter(figure, {
-            x, y,
+            x,
+            y,
             points: points.map((one) => ({
               ...familyStyle(one.family),
-              x: Math.log10(one.time), y: one.value.mean, size: one[key] || 0,
+              x: Math.log10(one.time),
+              y: one.value.mean,
+              size: one[key] || 0,
               name: short24(one.learner),
               hint: `${one.learner}: ${told(one)}`,
             })),
@@ -339,9 +388,12 @@ const Views = (() => {
       draw: (figure) =>
         ranking(figure, {
           rows: rows.map((row) => ({
-            rank: row.rank, name: shorten(row.learner, 20), color: familyStyle(row.family).color,
+            rank: row.rank,
+            name: shorten(row.learner, 20),
+            color: familyStyle(row.family).color,
           })),
-          difference: drawn, joined,
+          difference: drawn,
+          joined,
           facts: rows.map((row) => `${short24(row.learner)} ${row.rank.toFixed(2)}`).join(", "),
         }),
     });
@@ -358,14 +410,22 @@ const Views = (() => {
     const runs = Runs.select(chosen).filter(Runs.isDone);
     const place = grid(parent);
     against(place, {
-      runs, x: chosen.metric, y: `recovered_${chosen.metric}`, id: "recovered",
+      runs,
+      x: chosen.metric,
+      y: `recovered_${chosen.metric}`,
+      id: "recovered",
       title: `${label}: recovered against true`,
-      xLabel: `True ${label}, on test rows (%)`, yLabel: "Recovered from held-out PU rows (%)",
+      xLabel: `True ${label}, on test rows (%)`,
+      yLabel: "Recovered from held-out PU rows (%)",
     });
     against(place, {
-      runs, x: "alpha_true", y: "alpha_estimate", id: "alpha",
+      runs,
+      x: "alpha_true",
+      y: "alpha_estimate",
+      id: "alpha",
       title: "alpha: estimated against true",
-      xLabel: "True alpha (%)", yLabel: "Estimated alpha (%)",
+      xLabel: "True alpha (%)",
+      yLabel: "Estimated alpha (%)",
     });
     if (!place.childElementCount) {
       empty(parent, "No finished run of this choice has a recovered number.");
@@ -391,22 +451,28 @@ const Views = (() => {
       `the mean distance ${percent(away)} points.`;
     const words = ["learner", "family", "dataset", ...Runs.SETTING, "protocol", "seed"];
     add(place, {
-      id, title, caption: facts,
+      id,
+      title,
+      caption: facts,
       numbers: {
         columns: ["run", ...words, x, y],
         rows: both.map((i) => [
-          Runs.ids[i], ...words.map((name) => Runs.text(name, i)),
-          Runs.number(x, i), Runs.number(y, i),
+          Runs.ids[i],
+          ...words.map((name) => Runs.text(name, i)),
+          Runs.number(x, i),
+          Runs.number(y, i),
         ]),
       },
       draw: (figure) =>
         scatter(figure, {
-          x: { ...axis, label: xLabel }, y: { ...axis, label: yLabel },
+          x: { ...axis, label: xLabel },
+          y: { ...axis, label: yLabel },
           small: true,
           lines: [{ x: [low, high], y: [low, high], color: "var(--grey)", dash: DASHES[2] }],
           points: both.map((i) => ({
             ...familyStyle(Runs.text("family", i)),
-            x: Runs.number(x, i), y: Runs.number(y, i),
+            x: Runs.number(x, i),
+            y: Runs.number(y, i),
             hint:
               `${Runs.text("learner", i)}, ${Runs.text("dataset", i)}: true ` +
               `${percent(Runs.number(x, i))}, ${percent(Runs.number(y, i))} without classes`,

@@ -186,7 +186,10 @@
 
   function showControls() {
     const { alpha, beta } = Recoup.limits(model(), wanted());
-    for (const [name, [low, high]] of [["alpha", alpha], ["beta", beta]]) {
+    for (const [name, [low, high]] of [
+      ["alpha", alpha],
+      ["beta", beta],
+    ]) {
       const slider = byId(name);
       const step = high - low > 0.3 ? 0.005 : 0.001;
       // The ends lie on whole steps, so that arrow keys pass through round numbers.
@@ -362,10 +365,13 @@
     frameAsked = 0;
     showNow();
     clearTimeout(laterAsked);
-    laterAsked = setTimeout(() => {
-      showLater();
-      document.documentElement.dataset.state = "ready";
-    }, model().scores.length > MANY_SCORES ? 2 * QUIET_MS : QUIET_MS);
+    laterAsked = setTimeout(
+      () => {
+        showLater();
+        document.documentElement.dataset.state = "ready";
+      },
+      model().scores.length > MANY_SCORES ? 2 * QUIET_MS : QUIET_MS,
+    );
   }
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -399,7 +405,10 @@
     if (Number.isFinite(number("alpha"))) found.alpha = Math.max(number("alpha"), 0);
     if (found.alpha > found.beta - gap && found.alpha !== alpha) found.alpha = found.beta - gap;
     if (Number.isFinite(number("threshold"))) found.threshold = number("threshold");
-    for (const [key, name] of [["fp", "fpCost"], ["fn", "fnCost"]]) {
+    for (const [key, name] of [
+      ["fp", "fpCost"],
+      ["fn", "fnCost"],
+    ]) {
       if (number(key) >= 0) found[name] = number(key);
     }
     change(found);
@@ -420,7 +429,9 @@
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;
     const notes = summary.notes.map((note) => note.slice(0, 1000));
-    byId("notes").querySelector("ul").replaceChildren(...listOf(notes));
+    byId("notes")
+      .querySelector("ul")
+      .replaceChildren(...listOf(notes));
     byId("digest").textContent = summary.digest;
     byId("settings").replaceChildren(
       ...Object.entries(summary.settings).map(([name, text]) =>
@@ -503,7 +514,10 @@
       });
       box.addEventListener("blur", () => (box.value = boxText(state[name])));
     }
-    for (const [id, name] of [["cost-fp", "fpCost"], ["cost-fn", "fnCost"]]) {
+    for (const [id, name] of [
+      ["cost-fp", "fpCost"],
+      ["cost-fn", "fnCost"],
+    ]) {
       const box = byId(id);
       box.addEventListener("input", () => {
         if (box.valueAsNumber >= 0) change({ [name]: box.valueAsNumber });

@@ -33,8 +33,12 @@ const Pictures = (() => {
       if (!shown || !one.bounds) return [];
       const found = one.bounds[name];
       return ["lower", "upper"].map((side, i) => ({
-        x: found[`${side}_${x}`], y: found[`${side}_${y}`],
-        color: color(0), dash: DASHES[2], thin: true, name: i ? "" : "possible",
+        x: found[`${side}_${x}`],
+        y: found[`${side}_${y}`],
+        color: color(0),
+        dash: DASHES[2],
+        thin: true,
+        name: i ? "" : "possible",
       }));
     };
     const naive = Recoup.naiveRoc(one);
@@ -132,8 +136,10 @@ const Pictures = (() => {
         { ...corners(squash(positive)), color: color(0), name: "positives, implied" },
         { ...corners(squash(negative)), color: color(1), name: "negatives, implied" },
       ],
-      marks: position.threshold >= edges[0] && position.threshold <= edges[edges.length - 1]
-        ? [{ x: position.threshold, color: "var(--ink)", dash: DASHES[2], name: "threshold" }] : [],
+      marks:
+        position.threshold >= edges[0] && position.threshold <= edges[edges.length - 1]
+          ? [{ x: position.threshold, color: "var(--ink)", dash: DASHES[2], name: "threshold" }]
+          : [],
       facts:
         "Densities of the scores of labeled and unlabeled rows, and what they imply for " +
         "positives and negatives.",
@@ -163,7 +169,9 @@ const Pictures = (() => {
     const [figure, agreement] = [figureOf("prior"), figureOf("members")];
     if (figure) figure.hidden = !curve;
     if (figure && curve) {
-      const ys = Object.values(curve.lines).flat().filter((value) => value !== null);
+      const ys = Object.values(curve.lines)
+        .flat()
+        .filter((value) => value !== null);
       if (!missing(curve.level)) ys.push(curve.level);
       const [low, high] = [Math.min(...ys), Math.max(...ys)];
       const level = { y: curve.level, color: "var(--grey)", dash: DASHES[2], name: "level" };
@@ -173,7 +181,11 @@ const Pictures = (() => {
         x: { low: Math.min(...curve.x), high: Math.max(...curve.x), label: curve.x_label },
         y: { low: low - room, high: high + room, label: curve.y_label },
         lines: Object.entries(curve.lines).map(([name, y], i) => ({
-          x: curve.x, y, color: color(i), dash: DASHES[i % DASHES.length], name,
+          x: curve.x,
+          y,
+          color: color(i),
+          dash: DASHES[i % DASHES.length],
+          name,
         })),
         marks: [
           ...(missing(curve.level) ? [] : [level]),
@@ -228,7 +240,11 @@ const Pictures = (() => {
       y: { ...unit, label: "Value" },
       bands: !sharesMoved && low !== undefined ? [interval] : [],
       lines: ALPHA_METRICS.map((key, i) => ({
-        x: alphas, y: values[key], color: color(i), dash: DASHES[i], name: label(key),
+        x: alphas,
+        y: values[key],
+        color: color(i),
+        dash: DASHES[i],
+        name: label(key),
       })),
       marks: [
         { x: position.alpha, color: "var(--ink)", name: "alpha here" },

@@ -231,7 +231,20 @@ const Charts = (() => {
   }
 
   return {
-    begin, finish, frame, scale, axisLabel, ticks, curves, dots, element, html, percent, short,
-    widthOf, DASHES, LETTER,
+    begin,
+    finish,
+    frame,
+    scale,
+    axisLabel,
+    ticks,
+    curves,
+    dots,
+    element,
+    html,
+    percent,
+    short,
+    widthOf,
+    DASHES,
+    LETTER,
   };
 })();
