@@ -2,7 +2,8 @@
 const Boards = (() => {
   "use strict";
 
-  const { axisLabel, begin, element, finish, frame, scale, short, ticks, widthOf, LETTER } = Charts;
+  const { begin, element, finish, frame, levels, roomBeside, scale, short, stroke, ticks, LETTER } =
+    Charts;
   const SHAPES = 4;
   const LABEL_HEIGHT = 13;
   const NARROW = 560;
@@ -39,21 +40,12 @@ const Boards = (() => {
     const foot = 24 + Math.max(...groups.map(slant));
     const height = Math.round(drawing.height - 46 + foot);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const yTicks = ticks(y.low, y.high, 5);
-    const beside = 26 + Math.max(...yTicks.map((tick) => widthOf(y.format(tick))));
+    const bottom = height - foot;
+    const beside = roomBeside(y);
     const left = Math.max(beside, slant(groups[0]) - (width - beside) / groups.length / 2);
-    const toY = scale(y, height - foot, 10);
+    const toY = scale(y, bottom, 10);
     const room = (width - left - 8) / groups.length;
-    const grid = element("g", { class: "grid" });
-    for (const tick of yTicks) {
-      const at = toY(tick);
-      grid.append(
-        element("path", { d: `M${left} ${at}H${width - 8}` }),
-        element("text", { x: left - 6, y: at + 4, "text-anchor": "end" }, y.format(tick)),
-      );
-    }
-    const upright = `translate(12 ${(height - foot + 10) / 2}) rotate(-90)`;
-    grid.append(axisLabel(y.label, height - foot, { transform: upright }));
+    const grid = levels(y, toY, { left, right: width - 8, bottom });
     groups.forEach((name, g) => {
       const [x, at] = [left + (g + 0.5) * room + 4, height - foot + 12];
       const turned = `translate(${x} ${at}) rotate(-45)`;
@@ -76,8 +68,7 @@ const Boards = (() => {
     for (const one of series.filter((other) => !other.bars)) {
       const shown = one.values.flatMap((value, g) => (Number.isFinite(value) ? [g] : []));
       const line = shown.map((g, k) => `${k ? "L" : "M"}${middle(g)} ${toY(one.values[g])}`);
-      const style = `stroke:${one.color}`;
-      svg.append(element("path", { class: "line thin", d: line.join(""), style }));
+      svg.append(stroke(line.join(""), { color: one.color }, "line thin"));
       for (const g of shown) {
         svg.append(hinted(dot(one, middle(g), toY(one.values[g]), 4), one.hints[g]));
       }
@@ -101,16 +92,18 @@ const Boards = (() => {
   }
 
   // Points over two axes, sized by area if they have a size, with names where there is room.
+  /**
+   * @param {HTMLElement} figure
+   * @param {{ x: any, y: any, points: any[], lines?: any[], legend: any[], facts: string,
+   *   small?: boolean }} shown
+   */
   function scatter(figure, { x, y, points, lines = [], legend, facts, small = false }) {
     const drawing = begin(figure, facts);
     const { svg, width } = drawing;
     const { toX, toY, left } = frame(drawing, x, y);
     for (const line of lines) {
       const d = line.x.map((at, i) => `${i ? "L" : "M"}${toX(at)} ${toY(line.y[i])}`).join("");
-      const style = `stroke:${line.color}`;
-      const drawn = element("path", { class: "line thin", d, style });
-      if (line.dash) drawn.setAttribute("stroke-dasharray", line.dash);
-      svg.append(drawn);
+      svg.append(stroke(d, line, "line thin"));
     }
     const largest = points.reduce((most, point) => Math.max(most, point.size || 0), 0);
     const radius = (point) =>
@@ -119,7 +112,7 @@ const Boards = (() => {
     for (const point of [...points].sort((a, b) => radius(b) - radius(a))) {
       const [px, py, r] = [toX(point.x), toY(point.y), radius(point)];
       const drawn = dot(point, px, py, r);
-      if (point.size) drawn.setAttribute("fill-opacity", 0.6);
+      if (point.size) drawn.setAttribute("fill-opacity", "0.6");
       if (small) drawn.setAttribute("class", "tiny");
       svg.append(hinted(drawn, point.hint));
       taken.push([px - r, py - r, px + r, py + r]);
@@ -189,9 +182,7 @@ const Boards = (() => {
     });
     svg.append(grid);
     for (const line of lines) {
-      const attributes = { class: "line", d: ring(line.values), style: `stroke:${line.color}` };
-      if (line.dash) attributes["stroke-dasharray"] = line.dash;
-      svg.append(hinted(element("path", attributes), line.hint));
+      svg.append(hinted(stroke(ring(line.values), line), line.hint));
     }
     finish(drawing, lines);
   }

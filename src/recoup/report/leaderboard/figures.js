@@ -3,13 +3,10 @@ const Figures = (() => {
   "use strict";
 
   const { element, html, LETTER } = Charts;
-  const { DASH } = Runs;
+  const { DASH, digits, fixed, whole } = Words;
+  const { name_shown: nameShown, name_in_title: nameInTitle, formula } = Runs.page;
   const ROWS_SHOWN = 200;
-  const NAME_SHOWN = 60;
   const WIDEST = 1040;
-  const NAME_IN_TITLE = 1000;
-  // A spreadsheet would take text that begins so for a formula.
-  const FORMULA = /^[=+\-@\t\r]/;
   const DRAWN = [
     "fill",
     "stroke",
@@ -24,43 +21,44 @@ const Figures = (() => {
     "text-anchor",
   ];
 
-  const shorten = (name, limit = NAME_SHOWN) =>
-    name.length <= limit ? name : `${name.slice(0, limit - 1)}\u2026`;
+  /** @type {(name: string, limit?: number) => string} */
+  const shorten = (name, limit = nameShown) => Words.shorten(name, limit);
   const percent = (share, places = 2) =>
-    Number.isFinite(share) ? (100 * share).toFixed(places) : DASH;
+    Number.isFinite(share) ? fixed(100 * share, places) : DASH;
   const spread = ({ mean, std }) =>
     Number.isFinite(std) ? `${percent(mean)} \u00b1 ${percent(std)}` : percent(mean);
-  const whole = (value) => Math.round(value).toLocaleString("en-US");
 
   function seconds(value) {
     if (!Number.isFinite(value)) return DASH;
-    if (value < 60) return `${Number(value.toPrecision(2))} s`;
+    if (value < 60) return `${digits(value, 2)} s`;
     return value < 3600 ? `${(value / 60).toFixed(1)} min` : `${(value / 3600).toFixed(1)} h`;
   }
 
   function bytes(value) {
     if (!Number.isFinite(value)) return DASH;
-    const unit = value < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
-    return `${Number((value / unit[0]).toPrecision(3))} ${unit[1]}`;
+    return value < 1e9 ? `${digits(value / 1e6)} MB` : `${digits(value / 1e9)} GB`;
   }
 
   // Numbers of the numbers table: short to read, while the download keeps all digits.
   function readable(value) {
     if (value === null || value === undefined || value === "") return DASH;
     if (typeof value !== "number") return shorten(String(value));
-    return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : DASH;
+    return Number.isFinite(value) ? digits(value, 5) : DASH;
   }
 
+  /** @type {(name: string, limit?: number) => HTMLElement} */
   function named(name, limit) {
     const shown = html("span", { class: "name" }, shorten(name, limit));
-    if (shown.textContent !== name) shown.title = name.slice(0, NAME_IN_TITLE);
+    if (shown.textContent !== name) shown.title = Words.shorten(name, nameInTitle);
     return shown;
   }
 
   function csvCell(value) {
     if (value === null || value === undefined) return "";
     if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
-    const safe = FORMULA.test(value) ? `'${value}` : value;
+    // A spreadsheet would take text that begins so for a formula.
+    const risky = formula.some((sign) => value.startsWith(sign));
+    const safe = risky ? `'${value}` : value;
     return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
   }
 
@@ -131,6 +129,10 @@ const Figures = (() => {
     return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(made)}`;
   }
 
+  // A table that scrolls by itself where it is wider than its room.
+  const scrolling = (label, table, kind = "scroll") =>
+    html("div", { class: kind, tabindex: 0, role: "region", "aria-label": label }, table);
+
   function plainTable({ columns, rows }, label) {
     const head = html("tr", {}, ...columns.map((name) => html("th", { scope: "col" }, name)));
     const body = rows.slice(0, ROWS_SHOWN).map((row) => {
@@ -141,8 +143,7 @@ const Figures = (() => {
       return html("tr", {}, ...cells);
     });
     const table = html("table", {}, html("thead", {}, head), html("tbody", {}, ...body));
-    const region = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
-    const parts = [html("div", region, table)];
+    const parts = [scrolling(label, table)];
     if (rows.length > ROWS_SHOWN) {
       const note = `The first ${ROWS_SHOWN} of ${whole(rows.length)} rows; the CSV has all.`;
       parts.push(html("p", { class: "small" }, note));
@@ -156,7 +157,7 @@ const Figures = (() => {
     const figure = html("figure", { id: `figure-${id}` });
     if (wide) {
       figure.className = "wide-figure";
-      figure.dataset.widest = WIDEST;
+      figure.dataset.widest = String(WIDEST);
     }
     const drawing = downloadButton("SVG", `Download the picture \u201c${title}\u201d as SVG`, () =>
       save(`${id}.svg`, "image/svg+xml", picture(figure)),
@@ -189,6 +190,7 @@ const Figures = (() => {
     named,
     percent,
     save,
+    scrolling,
     seconds,
     shorten,
     spread,

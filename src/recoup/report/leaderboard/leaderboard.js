@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { html } = Charts;
+  const { byId, html, one, onNewWidth } = Charts;
   const FILTERS = [
     "dataset",
     "scheme",
@@ -16,7 +16,6 @@
   const TITLES = { metric: "Metric", label_frequency: "Label frequency" };
   const OTHERS = ["view", "rows", "sort", "run", "bars", "lines"];
   const SETTING = Runs.SETTING;
-  const byId = (id) => document.getElementById(id);
   const labels = Object.fromEntries(Runs.metrics.map(({ key, label }) => [key, label]));
   // ``one`` names the filters of which a view shows one level at a time, ``without`` those that it
   // does not heed.
@@ -90,6 +89,10 @@
     },
   };
   const state = {};
+  /** @type {Map<string, HTMLAnchorElement>} */
+  const links = new Map();
+  /** @type {Map<string, HTMLSelectElement>} */
+  const selects = new Map();
   const heading = document.title;
 
   const levelsOf = (name) =>
@@ -120,20 +123,20 @@
     const view = VIEWS[key];
     const chosen = settled(view);
     document.documentElement.dataset.state = "busy";
-    for (const link of document.querySelectorAll("#views a")) {
-      if (link.dataset.view === key) link.setAttribute("aria-current", "page");
+    for (const [name, link] of links) {
+      if (name === key) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
       const hash = new URLSearchParams(keptState());
-      hash.set("view", link.dataset.view);
-      ["sort", "rows", "run"].forEach((name) => hash.delete(name));
+      hash.set("view", name);
+      for (const own of ["sort", "rows", "run"]) hash.delete(own);
       link.href = `#${hash}`;
     }
-    showTab(document.querySelector("#views a[aria-current]"));
+    showTab(links.get(key));
     byId("view-title").textContent = view.title;
     byId("view-about").textContent = view.about;
     showFilters(view, chosen);
     document.title = `${view.title} \u2013 ${heading}`;
-    const focused = document.activeElement && document.activeElement.id;
+    const focused = document.activeElement?.id;
     const place = html("div", { id: "view" });
     byId("view").replaceWith(place);
     const runs = Runs.select(chosen);
@@ -144,7 +147,7 @@
       after = view.draw(place, { chosen, state, change, labels, label: labels[chosen.metric] });
     }
     // What was drawn anew has lost the focus of who works by keyboard.
-    if (focused && byId(focused)) byId(focused).focus({ preventScroll: true });
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     const done = runs.filter(Runs.isDone).length;
     byId("count").textContent = `${Figures.whole(runs.length)} runs, ${Figures.whole(done)} done`;
     Promise.resolve(after).then(() => {
@@ -162,10 +165,10 @@
   function showFilters(view, chosen) {
     const active = [];
     for (const name of FILTERS) {
-      const select = byId(`filter-${name}`);
+      const select = selects.get(name);
       if (!select) continue;
       const unused = !(name in chosen) || chosen[name] === undefined;
-      select.closest(".filter").hidden = unused;
+      if (select.parentElement) select.parentElement.hidden = unused;
       if (unused) continue;
       const single = name === "metric" || (view.one || []).includes(name);
       const known = name === "metric" && view.metrics ? view.metrics : levelsOf(name);
@@ -211,7 +214,9 @@
   function connect() {
     const views = byId("views");
     for (const [key, { title }] of Object.entries(VIEWS)) {
-      views.append(html("li", {}, html("a", { href: `#view=${key}`, "data-view": key }, title)));
+      const link = html("a", { href: `#view=${key}`, "data-view": key }, title);
+      links.set(key, link);
+      views.append(html("li", {}, link));
     }
     const place = byId("filter-fields");
     for (const name of FILTERS) {
@@ -219,6 +224,7 @@
       const title = TITLES[name] || Tables.WORDS[name];
       const id = `filter-${name}`;
       const select = html("select", { id });
+      selects.set(name, select);
       // Another level keeps the view but not what was chosen within the old one.
       select.addEventListener("change", () => {
         change({ [name]: select.value, run: "" });
@@ -229,13 +235,9 @@
       change({ ...Object.fromEntries(FILTERS.map((name) => [name, ""])), run: "", sort: "" });
     });
     byId("filters").addEventListener("submit", (event) => event.preventDefault());
-    if (window.innerWidth < 640) byId("filter-box").open = false;
+    if (window.innerWidth < 640) one("filter-box", HTMLDetailsElement).open = false;
     window.addEventListener("hashchange", readAddress);
-    let width = window.innerWidth;
-    window.addEventListener("resize", () => {
-      if (window.innerWidth !== width) draw();
-      width = window.innerWidth;
-    });
+    onNewWidth(draw);
   }
 
   byId("filters").hidden = byId("navigation").hidden = byId("shown").hidden = false;

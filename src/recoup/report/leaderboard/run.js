@@ -3,16 +3,17 @@
 const OneRun = (() => {
   "use strict";
 
-  const { curves, html, short, DASHES } = Charts;
-  const { add, bytes, named, percent, seconds, shorten, whole } = Figures;
-  const { color, grid } = Views;
+  const { color, curves, html, pairs, short, steps, styleOf, DASHES } = Charts;
+  const { add, bytes, named, percent, scrolling, seconds, shorten, whole } = Figures;
+  const { grid } = Views;
   const loaded = new Map();
   const waiting = new Map();
 
   // Files of runs call this.
-  window.recoupRuns = (found) => {
+  const recoupRuns = (/** @type {Record<string, any>} */ found) => {
     for (const [id, details] of Object.entries(found)) loaded.set(id, details);
   };
+  Object.assign(window, { recoupRuns });
 
   function load(id) {
     const name = id.slice(0, Runs.digits);
@@ -67,47 +68,42 @@ const OneRun = (() => {
     });
   }
 
-  const pairs = (entries) =>
-    html(
-      "dl",
-      {},
-      ...entries.map(([name, value]) =>
-        html("div", {}, html("dt", {}, name), html("dd", {}, value)),
-      ),
-    );
-
   function facts(at) {
     // Parts that are known, in words.
     const told = (...parts) =>
       parts
         .filter(([key]) => Number.isFinite(Runs.number(key, at)))
         .map(([key, words, write = short]) => words.replace("#", write(Runs.number(key, at))))
-        .join(", ") || Runs.DASH;
+        .join(", ") || Words.DASH;
     const card = html("div", { class: "card", id: "run-facts" });
     card.append(
       html("h3", {}, named(Runs.text("learner", at)), " on ", named(Runs.text("dataset", at))),
-      pairs([
-        [
-          "Rows",
-          told(
-            ["n_labeled", "# labeled", whole],
-            ["n_unlabeled", "# unlabeled", whole],
-            ["n_test", "# to test", whole],
-          ),
-        ],
-        [
-          "alpha",
-          told(
-            ["alpha_true", "# true"],
-            ["alpha_used", "# used"],
-            ["alpha_estimate", "# estimated"],
-          ),
-        ],
-        ["Time", told(["seconds", "#", seconds], ["seconds_per_epoch", "# an epoch", seconds])],
-        ["Epochs", told(["epochs", "#"], ["best_epoch", "best #"])],
-        ["Memory", told(["peak_memory", "#", bytes], ["peak_gpu_memory", "# on the GPU", bytes])],
-        ["Run", Runs.ids[at]],
-      ]),
+      html(
+        "dl",
+        {},
+        ...pairs([
+          [
+            "Rows",
+            told(
+              ["n_labeled", "# labeled", whole],
+              ["n_unlabeled", "# unlabeled", whole],
+              ["n_test", "# to test", whole],
+            ),
+          ],
+          [
+            "alpha",
+            told(
+              ["alpha_true", "# true"],
+              ["alpha_used", "# used"],
+              ["alpha_estimate", "# estimated"],
+            ),
+          ],
+          ["Time", told(["seconds", "#", seconds], ["seconds_per_epoch", "# an epoch", seconds])],
+          ["Epochs", told(["epochs", "#"], ["best_epoch", "best #"])],
+          ["Memory", told(["peak_memory", "#", bytes], ["peak_gpu_memory", "# on the GPU", bytes])],
+          ["Run", Runs.ids[at]],
+        ]),
+      ),
     );
     return card;
   }
@@ -128,23 +124,18 @@ const OneRun = (() => {
       html("thead", {}, html("tr", {}, ...head.map((text) => html("th", { scope: "col" }, text)))),
       html("tbody", {}, ...rows.map((row) => html("tr", {}, ...cells(row)))),
     );
-    const region = { class: "scroll", tabindex: 0, role: "region" };
-    return html("div", { ...region, "aria-label": "Metrics of the run" }, table);
+    return scrolling("Metrics of the run", table);
   }
 
   const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
   const shares = (counts) => counts.map((count) => count / total(counts));
 
   function distributions(place, found, id) {
-    if (!found || !found.edges || found.edges.length < 2) return;
+    if (!found?.edges || found.edges.length < 2) return;
     const { edges } = found;
     const score = "Score (decision function)";
     const draw = (key, title, groups, edges, label) => {
       const x = { low: edges[0], high: edges.at(-1), label };
-      const corners = (values) => ({
-        x: values.flatMap((_, i) => [edges[i], edges[i + 1]]),
-        y: values.flatMap((value) => [value, value]),
-      });
       const shown = groups.filter(([name]) => found[name] && total(found[name]) > 0);
       if (!shown.length) return;
       const values = shown.map(([name]) => shares(found[name]));
@@ -163,11 +154,11 @@ const OneRun = (() => {
             x,
             y: { low: 0, high: top * 1.05, label: "Share of the group", format: Charts.percent },
             bands: shown.map(([, name, tint], i) => {
-              const steps = corners(values[i]);
-              return { x: steps.x, upper: steps.y, lower: steps.y.map(() => 0), color: tint, name };
+              const { x: ends, y: upper } = steps(edges, values[i]);
+              return { x: ends, upper, lower: upper.map(() => 0), color: tint, name };
             }),
             lines: shown.map(([, , tint, dash], i) => ({
-              ...corners(values[i]),
+              ...steps(edges, values[i]),
               color: tint,
               dash,
               thin: true,
@@ -264,11 +255,13 @@ const OneRun = (() => {
     const share = (name) => finite(name).every((value) => value >= 0 && value <= 1);
     const isLoss = (name) => /loss|risk/.test(name) || !share(name);
     const kept = { x: best, color: "var(--ink)", dash: DASHES[2], name: "kept weights" };
-    for (const [key, title, own] of [
+    /** @type {[string, string, string[]][]} */
+    const pictures = [
       ["losses", "Losses by epoch", told.filter(isLoss)],
       ["measures", "Measures by epoch", told.filter((name) => !isLoss(name))],
       ["times", "Seconds by epoch", names.filter((name) => name === "seconds")],
-    ]) {
+    ];
+    for (const [key, title, own] of pictures) {
       const values = own.flatMap(finite);
       if (!values.length) continue;
       const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -287,8 +280,7 @@ const OneRun = (() => {
             lines: own.map((name, i) => ({
               x: at,
               y: columns[name],
-              color: color(i),
-              dash: DASHES[Math.floor(i / 6) % 6],
+              ...styleOf(i),
               name: shorten(name, 30),
             })),
             marks: best > 0 ? [kept] : [],
@@ -307,8 +299,9 @@ const OneRun = (() => {
     for (const [title, found] of Object.entries(parts)) {
       const entries = Object.entries(found || {});
       if (!entries.length) continue;
+      /** @type {[string, string][]} */
       const written = entries.map(([name, value]) => [name, shorten(plain(value), 300)]);
-      body.append(html("h3", {}, title), pairs(written));
+      body.append(html("h3", {}, title), html("dl", {}, ...pairs(written)));
     }
     const summary = html("summary", {}, "How this run was made");
     parent.append(html("details", { class: "card" }, summary, body));

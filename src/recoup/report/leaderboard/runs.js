@@ -4,17 +4,15 @@ const Runs = (() => {
   "use strict";
 
   const ARRAYS = { Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array };
-  const DASH = "\u2013";
-  const page = JSON.parse(document.getElementById("data").textContent);
+  const page = JSON.parse(Charts.byId("data").textContent ?? "");
   const { count, ids, levels, metrics, baseline, published, digits } = page;
+  const { setting: SETTING, reference: REFERENCE } = page;
   const codes = Object.fromEntries(
     Object.entries(page.codes).map(([name, packed]) => [name, unpack(packed)]),
   );
   const numbers = Object.fromEntries(
     Object.entries(page.numbers).map(([name, packed]) => [name, unpack(packed)]),
   );
-  const SETTING = ["scheme", "mechanism", "label_frequency", "noise"];
-  const REFERENCE = "reference";
   const DONE = levels.status.indexOf("done");
   const place = new Map(ids.map((id, i) => [id, i]));
   const familyOf = new Map();
@@ -83,7 +81,8 @@ const Runs = (() => {
   }
 
   // The places of the runs that have all the chosen levels; an empty choice takes all of them.
-  function select(chosen, among = null) {
+  /** @type {(chosen: Record<string, string>, among?: number[]) => number[]} */
+  function select(chosen, among) {
     const wanted = Object.entries(chosen)
       .filter(([name, value]) => value && levels[name])
       .map(([name, value]) => [codes[name], levels[name].indexOf(value)]);
@@ -102,7 +101,10 @@ const Runs = (() => {
     return levels[name][counts.indexOf(Math.max(...counts))];
   }
 
+  /** @typedef {{ runs: number[] } & Record<string, any>} Group Its levels, by column. */
+
   // Groups of runs that agree in the named columns, in the order of their levels.
+  /** @type {(among: number[], names: string[]) => Group[]} */
   function groups(among, names) {
     const found = new Map();
     for (const i of among) {
@@ -155,7 +157,6 @@ const Runs = (() => {
   };
 
   return {
-    DASH,
     SETTING,
     REFERENCE,
     absence,
@@ -164,6 +165,7 @@ const Runs = (() => {
     commonest,
     count,
     digits,
+    page,
     familyOf,
     groups,
     hasResult,

@@ -3,12 +3,13 @@ const Tables = (() => {
   "use strict";
 
   const { html, short } = Charts;
-  const { DASH, REFERENCE } = Runs;
-  const { ROWS_SHOWN, bytes, csvButton, named, percent, seconds, spread, whole } = Figures;
-  const LEVEL = 0.05;
+  const { DASH, pValue } = Words;
+  const { REFERENCE } = Runs;
+  const { level: LEVEL, numeric: NUMERIC, published_for: PUBLISHED } = Runs.page;
+  const { ROWS_SHOWN, bytes, csvButton, named, percent, scrolling, seconds, spread, whole } =
+    Figures;
   const NOT_PLANNED = "The plan has no such run.";
   const MEASURED = "Metrics in percent, on test rows and by their true classes";
-  const NUMERIC = ["label_frequency", "noise", "seed"];
   // Longer tables scroll by themselves, under their headings.
   const LONG = 40;
   const WORDS = {
@@ -24,15 +25,6 @@ const Tables = (() => {
     status: "Status",
     reason: "Reason",
   };
-  // What PU-Bench's table was made with.
-  const PUBLISHED = {
-    scheme: ["case-control", "case-control-overlap"],
-    mechanism: ["scar", "s1"],
-    label_frequency: ["0.1"],
-    noise: ["0", "none"],
-    metric: ["accuracy", "f1"],
-  };
-
   const long = (text) => html("span", { class: "long" }, Figures.shorten(text, 500));
   const hidden = (text) => html("span", { class: "visually-hidden" }, text);
   const runLink = (i, text) =>
@@ -40,6 +32,11 @@ const Tables = (() => {
 
   // A table whose rows are made as they come into view. Columns have a title, a value to sort and
   // download by, and what to show for it.
+  /**
+   * @param {HTMLElement} parent
+   * @param {{ id: string, title: string, columns: any[], rows: any[], caption?: string,
+   *   order: { key: string, down: boolean }, onOrder?: (order: any) => void }} shown
+   */
   function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "" }) {
     const head = html("tr");
     const body = html("tbody");
@@ -58,7 +55,7 @@ const Tables = (() => {
       return rows
         .map((row) => [row, column.value(row)])
         .sort(([, a], [, b]) => {
-          if (missing(a) || missing(b)) return missing(a) - missing(b);
+          if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
           const step = typeof a === "number" ? a - b : compare(a, b);
           return order.down ? -step : step;
         })
@@ -109,10 +106,9 @@ const Tables = (() => {
     });
     const table = html("table", { id }, html("thead", {}, head), body);
     const kind = rows.length > LONG ? "scroll sticky long-table" : "scroll sticky";
-    const region = { class: kind, tabindex: 0, role: "region", "aria-label": title };
     const tools = html("p", { class: "tools" }, csvButton(id, title, numbers));
     const heading = html("div", { class: "figure-head" }, html("h3", {}, title), tools);
-    parent.append(heading, html("div", region, table), html("p", {}, more));
+    parent.append(heading, scrolling(title, table, kind), html("p", {}, more));
     if (caption) parent.append(html("p", { class: "small" }, caption));
     fill();
   }
@@ -139,7 +135,7 @@ const Tables = (() => {
     const keys = telling(["dataset", ...Runs.SETTING, "protocol"], runs);
     const single = state.rows === "runs";
     const metrics = [...Runs.metrics].sort(
-      (a, b) => (b.key === chosen.metric) - (a.key === chosen.metric),
+      (a, b) => Number(b.key === chosen.metric) - Number(a.key === chosen.metric),
     );
     const switcher = html("p", { class: "choice" });
     for (const [value, text] of [
@@ -282,12 +278,14 @@ const Tables = (() => {
         const here = Runs.select({ dataset }, own);
         const known = Object.hasOwn(Runs.published, learner) ? Runs.published[learner] : {};
         const theirs = comparable && Object.hasOwn(known, dataset) ? known[dataset] : undefined;
-        const test = standing && standing.testOf(learner, dataset);
+        const test = standing?.testOf(learner, dataset);
         return { dataset, ...Runs.average(metric, here), here, theirs, ...test };
       });
       return { learner, cells, family: Runs.familyOf.get(learner), rank: ranks.get(learner) };
     });
-    datasets.forEach((_, k) => placeBest(rows, k));
+    datasets.forEach((_, k) => {
+      placeBest(rows, k);
+    });
     const order = orderOf(state, { key: "family", down: false });
     sortable(parent, {
       id: "board",
@@ -355,7 +353,7 @@ const Tables = (() => {
       const better = cell.verdict > 0;
       const base = Figures.shorten(Runs.baseline);
       const words = `significantly ${better ? "better" : "worse"} than ${base}`;
-      const title = `${words}, adjusted p ${cell.p < 0.001 ? "< 0.001" : short(cell.p)}`;
+      const title = `${words}, adjusted p ${pValue(cell.p)}`;
       const sign = html("span", { "aria-hidden": "true" }, better ? "\u25b2" : "\u25bc");
       const kind = better ? "mark-better" : "mark-worse";
       parts.push(html("span", { class: kind, title }, sign, hidden(`, ${title}`)));
@@ -378,7 +376,7 @@ const Tables = (() => {
       "In percent: mean \u00b1 standard deviation over seeds.",
       "Bold is best, underlined second; references are not ranked.",
     ];
-    if (standing && standing.tested) {
+    if (standing?.tested) {
       words.push(
         `\u25b2 better and \u25bc worse than ${base}:`,
         `paired t-tests over seeds, Holm-adjusted p of at most ${LEVEL}.`,
@@ -447,7 +445,7 @@ const Tables = (() => {
         level("learner"),
         number("rank", "Rank", 2),
         {
-          ...number("lower", "95% range", 2),
+          ...number("lower", `${Words.percent(1 - LEVEL)} range`, 2),
           csv: ["lower", "upper"],
           parts: (row) => [row.lower, row.upper],
           show: ({ lower, upper }) =>

@@ -2,21 +2,16 @@
 const Views = (() => {
   "use strict";
 
-  const { curves, html, short, DASHES } = Charts;
+  const { color, curves, html, short, styleOf, DASHES } = Charts;
   const { bars, logTicks, power, radar, ranking, scatter } = Boards;
+  const { pValue } = Words;
   const { add, bytes, percent, seconds, shorten, spread, whole } = Figures;
   const RADAR = ["accuracy", "precision", "recall", "f1", "auc"];
-  const COLORS = 6;
   // Names on pictures; the numbers below them have the whole ones.
   const SHOWN = 24;
   // Label frequencies that span more than this are easier to tell apart on a logarithmic axis.
   const WIDE_SPAN = 20;
   const inPercent = (value) => short(100 * value);
-  const color = (place) => `var(--c${place % COLORS})`;
-  const styleOf = (place) => ({
-    color: color(place),
-    dash: DASHES[Math.floor(place / COLORS) % DASHES.length],
-  });
   const short24 = (name) => shorten(name, SHOWN);
   const familyStyle = (family) => {
     const place = Runs.levels.family.indexOf(family);
@@ -51,7 +46,7 @@ const Views = (() => {
             learner,
             place: placeOf.get(learner),
             cells: Runs.groups(its, names)
-              .map((cell) => ({ ...cell, ...Runs.average(metric, cell.runs) }))
+              .map((cell) => Object.assign(cell, Runs.average(metric, cell.runs)))
               .filter((cell) => cell.n),
           }))
           .filter(({ cells }) => cells.length),
@@ -72,8 +67,11 @@ const Views = (() => {
 
   // As many of the sorted places as have this much room between them.
   const apart = (places, room) => {
-    const near = (kept, at) => kept.length && at - kept.at(-1) < room;
-    return places.reduce((kept, at) => (near(kept, at) ? kept : [...kept, at]), []);
+    const kept = [];
+    for (const at of places) {
+      if (!kept.length || at - kept[kept.length - 1] >= room) kept.push(at);
+    }
+    return kept;
   };
 
   const numbersOf = (columns, panel, extra) => ({
@@ -369,11 +367,11 @@ const Views = (() => {
     if (Number.isFinite(drawn)) {
       words.unshift(
         "Learners joined by a bar lie less than the critical difference of",
-        `${drawn.toFixed(2)} apart (Nemenyi, level 0.05).`,
+        `${drawn.toFixed(2)} apart (Nemenyi, level ${Runs.page.level}).`,
       );
     }
     if (friedman !== null) {
-      const p = friedman < 0.001 ? "< 0.001" : `= ${short(friedman)}`;
+      const p = pValue(friedman).replace(/^(?!<)/, "= ");
       words.unshift(`Friedman\u2019s test that all learners are alike: p ${p}.`);
     }
     add(grid(parent), {
@@ -483,5 +481,5 @@ const Views = (() => {
     });
   }
 
-  return { bias, color, cost, empty, grid, radars, ranks, ratio, recovered };
+  return { bias, cost, empty, grid, radars, ranks, ratio, recovered };
 })();

@@ -3,15 +3,17 @@
 (() => {
   "use strict";
 
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const { phrases, lights, levels, names, summaries, comparison, chosen } = data.page;
-  const { limits: limitsOfLight } = data.page;
-  const { element, html } = Charts;
-  const { DASH, digits, missing, pValue, range, share, signed } = Words;
-  const { format } = Recoup;
-  const { color } = Pictures;
-  const byId = (id) => document.getElementById(id);
-  const fill = (phrase, values) => Words.fill(phrases, phrase, values);
+  const { byId, color, element, html, onNewWidth, pairs, within } = Charts;
+  const data = JSON.parse(byId("data").textContent ?? "");
+  const { phrases, lights, levels, limits, names, summaries, comparison, chosen } = data.page;
+  const { name_in_title: longest } = data.page;
+  const { DASH, digits, fill, number, pValue, range, share, shorten, signed } = Words;
+  /** @type {(id: string) => HTMLInputElement} */
+  const input = (id) => Charts.one(id, HTMLInputElement);
+  /** @type {(id: string) => HTMLSelectElement} */
+  const choice = (id) => Charts.one(id, HTMLSelectElement);
+  /** @type {(selector: string) => NodeListOf<HTMLElement>} */
+  const all = (selector) => document.querySelectorAll(selector);
   const ALPHA_STEPS = 40;
   const QUIET_MS = 80;
   const MANY_SCORES = 6000;
@@ -39,8 +41,8 @@
   });
 
   function write(texts) {
-    for (const cell of document.querySelectorAll("[data-key]")) {
-      const text = texts[cell.dataset.key];
+    for (const cell of all("[data-key]")) {
+      const text = texts[cell.dataset.key ?? ""];
       if (text !== undefined && cell.textContent !== text) cell.textContent = text;
     }
   }
@@ -56,13 +58,13 @@
     const metrics = metricsAt(state.model, result, wanted());
     const texts = {};
     for (const [key, item] of Object.entries(metrics)) {
-      texts[`metric.${key}.pu`] = format(item.pu);
-      texts[`metric.${key}.recovered`] = format(item.recovered);
+      texts[`metric.${key}.pu`] = number(item.pu);
+      texts[`metric.${key}.recovered`] = number(item.recovered);
       texts[`metric.${key}.interval`] = range(item.lower, item.upper);
       texts[`metric.${key}.possible`] = range(item.bound_lower, item.bound_upper);
     }
     for (const key of ["recall", "precision", "roc_auc"]) {
-      const write = key === "roc_auc" ? format : share;
+      const write = key === "roc_auc" ? number : share;
       texts[`tile.${key}.value`] = write(metrics[key].recovered);
       texts[`tile.${key}.interval`] = range(metrics[key].lower, metrics[key].upper, write);
       texts[`tile.${key}.naive`] = write(metrics[key].pu);
@@ -72,7 +74,9 @@
     }
     write(texts);
     byId("headline").replaceChildren(
-      ...Words.headline(phrases, metrics, result.queue).map((sentence) => html("p", {}, sentence)),
+      ...Words.headline(metrics, result.queue, phrases, limits).map((sentence) =>
+        html("p", {}, sentence),
+      ),
     );
     showAssumption();
     showLight();
@@ -102,12 +106,12 @@
     if (sharesMoved()) {
       const reasons = [...movedReasons(), ...light.reasons.filter((reason) => reason.fixed)];
       const found = reasons.map((reason) => reason.level);
-      const level = ["red", "amber"].find((name) => found.includes(name)) || "green";
+      const level = Object.keys(lights).find((name) => found.includes(name)) || "green";
       light = { level, word: lights[level], reasons };
     }
     const card = byId("light");
     card.className = `card light ${light.level}`;
-    const about = sharesMoved() ? "Reliability, if this holds: " : "Reliability: ";
+    const about = sharesMoved() ? phrases.reliability_if : phrases.reliability;
     const word = html("span", {}, about, html("strong", {}, light.word));
     const items = light.reasons.map(({ level, text }) =>
       html(
@@ -126,23 +130,23 @@
   function movedReasons() {
     const one = model();
     const shown = {
-      confidence: `${digits(100 * one.confidence)}%`,
+      confidence: Words.percent(one.confidence),
       alpha: digits(state.alpha),
       beta: digits(state.beta),
       alpha_upper: digits(result.alphaUpper),
       beta_lower: digits(Math.max(result.betaLower, 0)),
     };
-    const near = state.alpha > limitsOfLight.near * result.alphaUpper;
+    const near = state.alpha > limits.near * result.alphaUpper;
     const possible = near ? ["amber", "near"] : ["green", "within"];
     const fit = result.feasible ? possible : ["red", "exceeded"];
     const mixed = one.byPropensity ? result.pi : state.alpha * (1 - one.nKnown / one.nUnlabeled);
     const gap = state.beta - mixed;
-    const { narrow_gap: narrow, tiny_gap: tiny } = limitsOfLight;
+    const { narrow_gap: narrow, tiny_gap: tiny } = limits;
     const level = gap >= narrow ? "green" : gap < tiny ? "red" : "amber";
-    const times = 1 / gap < 10 ? (1 / gap).toFixed(1) : (1 / gap).toFixed(0);
+    const times = Words.fixed(1 / gap, 1 / gap < 10 ? 1 : 0);
     return [
-      { level: fit[0], text: fill(fit[1], shown) },
-      { level, text: fill(`stretch_${level}`, { times }) },
+      { level: fit[0], text: fill(phrases[fit[1]], shown) },
+      { level, text: fill(phrases[`stretch_${level}`], { times }) },
     ];
   }
 
@@ -186,34 +190,32 @@
 
   function showControls() {
     const { alpha, beta } = Recoup.limits(model(), wanted());
-    for (const [name, [low, high]] of [
-      ["alpha", alpha],
-      ["beta", beta],
-    ]) {
-      const slider = byId(name);
+    for (const [name, [low, high]] of Object.entries({ alpha, beta })) {
+      const slider = input(name);
       const step = high - low > 0.3 ? 0.005 : 0.001;
       // The ends lie on whole steps, so that arrow keys pass through round numbers.
-      slider.step = step;
-      slider.min = Math.ceil(low / step - 1e-9) * step;
-      slider.max = high === 1 ? 1 : Math.max(Math.floor(high / step + 1e-9) * step, step);
-      slider.value = state[name];
+      slider.step = String(step);
+      slider.min = String(Math.ceil(low / step - 1e-9) * step);
+      const end = high === 1 ? 1 : Math.max(Math.floor(high / step + 1e-9) * step, step);
+      slider.max = String(end);
+      slider.value = String(state[name]);
       slider.setAttribute("aria-valuetext", digits(state[name]));
       setBox(name, boxText(state[name]));
     }
-    for (const field of [byId("beta"), byId("beta-box")]) field.disabled = model().byPropensity;
-    const slider = byId("threshold");
+    for (const field of [input("beta"), input("beta-box")]) field.disabled = model().byPropensity;
+    const slider = input("threshold");
     const flagged = `flags ${(100 * result.positiveRate).toFixed(1)}% of the rows`;
-    slider.value = Math.round(1000 * result.positiveRate);
+    slider.value = String(Math.round(1000 * result.positiveRate));
     slider.setAttribute("aria-valuetext", `${flagged}, threshold ${digits(state.threshold)}`);
-    const about = `Rows with at least this score are flagged: it ${flagged}.`;
-    byId("threshold-about").textContent = about;
+    byId("threshold-about").textContent = `${phrases.flagged} It ${flagged}.`;
     setBox("threshold", boxText(state.threshold));
     const shared = { ...wanted(), model: state.model, fp: state.fpCost, fn: state.fnCost };
-    byId("link").href = `#${new URLSearchParams(shared)}`;
+    const texts = Object.entries(shared).map(([key, value]) => [key, String(value)]);
+    Charts.one("link", HTMLAnchorElement).href = `#${new URLSearchParams(texts)}`;
   }
 
   function setBox(name, text) {
-    const box = byId(`${name}-box`);
+    const box = input(`${name}-box`);
     if (document.activeElement !== box) box.value = text;
   }
 
@@ -228,7 +230,7 @@
     byId("live").textContent =
       `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
       `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
-      `${share(metrics.precision.recovered)}, AUC ${format(metrics.roc_auc.recovered)}.`;
+      `${share(metrics.precision.recovered)}, AUC ${number(metrics.roc_auc.recovered)}.`;
   }
 
   const alphaGrid = (top) =>
@@ -251,7 +253,7 @@
       const moved = sharesMoved() && Recoup.recover(model(), there).metrics;
       for (const key of ["precision", "recall"]) {
         const item = moved ? moved[key] : point[key];
-        texts[`point.${i}.${key}`] = format(item.recovered);
+        texts[`point.${i}.${key}`] = number(item.recovered);
         texts[`point.${i}.${key}.interval`] = range(item.lower, item.upper);
       }
     });
@@ -266,7 +268,7 @@
     });
     found.forEach((metrics, place) => {
       for (const key of comparison.columns) {
-        texts[`model.${place}.${key}`] = format(metrics[key].recovered);
+        texts[`model.${place}.${key}`] = number(metrics[key].recovered);
         texts[`model.${place}.${key}.interval`] = range(metrics[key].lower, metrics[key].upper);
       }
     });
@@ -306,7 +308,9 @@
       let [leader, low] = [0, 0];
       alphas.forEach((alpha, i) => {
         let best = i === 0 ? 0 : leader;
-        values.forEach((_, place) => (at(place, i) > at(best, i) + 1e-12 ? (best = place) : null));
+        values.forEach((_, place) => {
+          if (at(place, i) > at(best, i) + 1e-12) best = place;
+        });
         if (i > 0 && best !== leader) {
           const before = at(leader, i - 1) - at(best, i - 1);
           const after = at(best, i) - at(leader, i);
@@ -322,14 +326,15 @@
     return wins;
   }
 
-  const fullName = (place) => data.models[place].name.slice(0, 1000);
+  const fullName = (place) => shorten(data.models[place].name, longest);
 
   function showWins(wins) {
     const top = Math.max(...wins.map((win) => win.alpha_high));
-    byId("wins").querySelector("th.wide").textContent = `alpha from 0 to ${digits(top, 2)}`;
-    for (const row of document.querySelectorAll("[data-wins]")) {
+    const span = fill(phrases.alpha_span, { top: digits(top, 2) });
+    within(byId("wins"), "th.wide").textContent = span;
+    for (const row of all("[data-wins]")) {
       const mine = wins.filter((win) => win.metric === row.dataset.wins);
-      const strip = row.querySelector(".strip");
+      const strip = within(row, ".strip");
       strip.replaceChildren(
         ...mine.map((win) =>
           element("rect", {
@@ -347,7 +352,7 @@
         html("span", { class: "name", title: fullName(win.model) }, names[win.model]),
         ` ${digits(win.alpha_low, 2)} to ${digits(win.alpha_high, 2)}`,
       ]);
-      row.querySelector(".words").replaceChildren(...words);
+      within(row, ".words").replaceChildren(...words);
     }
   }
 
@@ -416,39 +421,33 @@
   }
 
   function showCostBoxes() {
-    byId("cost-fp").value = state.fpCost;
-    byId("cost-fn").value = state.fnCost;
+    input("cost-fp").value = String(state.fpCost);
+    input("cost-fn").value = String(state.fnCost);
   }
 
   // Another model: its words and rows, then its numbers.
   function showModel(place) {
     state.model = place;
     const summary = summaries[place];
-    if (byId("model")) byId("model").value = place;
+    if (comparison) choice("model").value = String(place);
     byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;
-    const notes = summary.notes.map((note) => note.slice(0, 1000));
-    byId("notes")
-      .querySelector("ul")
-      .replaceChildren(...listOf(notes));
+    const notes = summary.notes.map((note) => shorten(note, longest));
+    within(byId("notes"), "ul").replaceChildren(...listOf(notes));
     byId("digest").textContent = summary.digest;
-    byId("settings").replaceChildren(
-      ...Object.entries(summary.settings).map(([name, text]) =>
-        html("div", {}, html("dt", {}, name), html("dd", {}, text)),
-      ),
-    );
-    for (const row of document.querySelectorAll("#metrics tbody tr")) {
-      row.hidden = !(row.dataset.metric in model().evaluation.metrics);
+    byId("settings").replaceChildren(...pairs(Object.entries(summary.settings)));
+    for (const row of all("#metrics tbody tr")) {
+      row.hidden = !((row.dataset.metric ?? "") in model().evaluation.metrics);
     }
-    for (const row of document.querySelectorAll("#model-table tbody tr")) {
+    for (const row of all("#model-table tbody tr")) {
       row.classList.toggle("used", Number(row.dataset.model) === place);
     }
     const rows = summary.points.map((point, i) => {
       const cell = (key) => html("td", { "data-key": `point.${i}.${key}` });
       const main = (key) => html("td", { "data-key": `point.${i}.${key}`, class: "main" });
       const head = html("th", { scope: "row" }, digits(point.threshold, 4));
-      if (point.used) head.append(" ", html("span", { class: "mark" }, "used"));
+      if (point.used) head.append(" ", html("span", { class: "mark" }, phrases.used));
       return html(
         "tr",
         point.used ? { class: "used" } : {},
@@ -461,7 +460,7 @@
         cell("recall.interval"),
       );
     });
-    byId("point-table").tBodies[0].replaceChildren(...rows);
+    Charts.one("point-table", HTMLTableElement).tBodies[0].replaceChildren(...rows);
   }
 
   // Tables that sort by any column
@@ -476,7 +475,9 @@
       head.setAttribute("aria-sort", "none");
       button.addEventListener("click", () => {
         const order = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
-        heads.forEach((other) => other.setAttribute("aria-sort", other === head ? order : "none"));
+        for (const other of heads) {
+          other.setAttribute("aria-sort", other === head ? order : "none");
+        }
         orders.set(table, [column, order === "ascending" ? 1 : -1]);
         sortRows(table.tBodies[0], ...orders.get(table));
       });
@@ -491,7 +492,7 @@
     });
     const numbers = keyed.every(({ number, absent }) => absent || !Number.isNaN(number));
     keyed.sort((a, b) => {
-      if (a.absent || b.absent) return a.absent - b.absent;
+      if (a.absent || b.absent) return Number(a.absent) - Number(b.absent);
       return sign * (numbers ? a.number - b.number : a.text.localeCompare(b.text, "en"));
     });
     body.append(...keyed.map(({ row }) => row));
@@ -501,13 +502,14 @@
 
   function connect() {
     for (const name of ["alpha", "beta"]) {
-      byId(name).addEventListener("input", () => setShare(name, Number(byId(name).value)));
+      const slider = input(name);
+      slider.addEventListener("input", () => setShare(name, Number(slider.value)));
     }
     byId("threshold").addEventListener("input", () => {
-      setThreshold(thresholdOfShare(Number(byId("threshold").value) / 1000));
+      setThreshold(thresholdOfShare(Number(input("threshold").value) / 1000));
     });
     for (const name of ["alpha", "beta", "threshold"]) {
-      const box = byId(`${name}-box`);
+      const box = input(`${name}-box`);
       const set = name === "threshold" ? setThreshold : (value) => setShare(name, value);
       box.addEventListener("input", () => {
         if (Number.isFinite(box.valueAsNumber)) set(box.valueAsNumber);
@@ -518,7 +520,7 @@
       ["cost-fp", "fpCost"],
       ["cost-fn", "fnCost"],
     ]) {
-      const box = byId(id);
+      const box = input(id);
       box.addEventListener("input", () => {
         if (box.valueAsNumber >= 0) change({ [name]: box.valueAsNumber });
       });
@@ -530,13 +532,9 @@
     });
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     window.addEventListener("hashchange", readHash);
-    let width = window.innerWidth;
-    window.addEventListener("resize", () => {
-      if (window.innerWidth !== width) change({});
-      width = window.innerWidth;
-    });
+    onNewWidth(() => change({}));
     if (comparison) {
-      const choose = byId("model");
+      const choose = choice("model");
       choose.disabled = false;
       choose.addEventListener("change", () => {
         // What a reader supposes of alpha and beta holds for every model; thresholds differ.
@@ -544,17 +542,17 @@
         showModel(Number(choose.value));
         change({ ...own(model()), ...supposed });
       });
-      const metric = byId("difference-metric");
+      const metric = choice("difference-metric");
       metric.disabled = false;
       const filter = () => {
-        for (const row of document.querySelectorAll("#difference-table tbody tr")) {
+        for (const row of all("#difference-table tbody tr")) {
           row.hidden = row.dataset.metric !== metric.value;
         }
       };
       metric.addEventListener("change", filter);
       filter();
     }
-    document.querySelectorAll("table.sortable").forEach(makeSortable);
+    all("table.sortable").forEach(makeSortable);
     byId("controls").hidden = byId("costs").hidden = false;
     byId("static-note").hidden = true;
   }
