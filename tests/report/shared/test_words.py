@@ -1,6 +1,7 @@
 """Numbers, names and sentences of the pages against Python's, in a real browser."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -122,6 +123,14 @@ def test_shares_are_counted_out_of_ten_alike(page):
         assert sentences[0] == shown
         count = of_ten(share).removesuffix(" of 10")
         assert sentences[1] == PHRASES["right"].format(count=count, share=show_percent(share))
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_sentences_stand_in_python_alone(phrase):
+    fixed = max(re.split(r"\{\w+\}", PHRASES[phrase]), key=len).strip()
+    files = [*ROOM.rglob("*.js"), *ROOM.rglob("*.j2")]
+    repeated = [path.name for path in files if fixed in path.read_text("utf-8")]
+    assert len(fixed.split()) < 3 or repeated == []
 
 
 @pytest.mark.parametrize(("room", "module"), [("page", render), ("leaderboard", site)])

@@ -1,4 +1,9 @@
 // The kinds of picture that a leaderboard has beside curves: bars, radars, scatters and ranks.
+
+/** @typedef {Style & { shape?: number }} Dot */
+/** @typedef {Dot & { x: number, y: number, size?: number, hint: string }} Spot */
+/** @typedef {{ rank: number, name: string, color: string }} Ranked */
+
 const Boards = (() => {
   "use strict";
 
@@ -8,12 +13,14 @@ const Boards = (() => {
   const LABEL_HEIGHT = 13;
   const NARROW = 560;
 
+  /** @type {(drawn: SVGElement, hint: string) => SVGElement} */
   function hinted(drawn, hint) {
     drawn.append(element("title", {}, hint));
     return drawn;
   }
 
   // Round numbers on a logarithmic axis: powers of ten, and steps between where few fit.
+  /** @type {(low: number, high: number) => number[]} */
   function logTicks(low, high) {
     const found = [];
     for (const steps of [[1], [1, 3], [1, 2, 5]]) {
@@ -29,14 +36,19 @@ const Boards = (() => {
     return found;
   }
 
+  /** @type {(at: number) => string} */
   const power = (at) => short(10 ** at);
 
   // Bars in groups, with lines of points above them for a second series of the same groups.
+  /**
+   * @type {(figure: HTMLElement, shown: { groups: string[], y: Axis, facts: string, series: (Dot
+   *   & { bars: boolean, values: number[], hints: string[] })[] }) => void}
+   */
   function bars(figure, { groups, y, series, facts }) {
     const drawing = begin(figure, facts);
     const { svg, width } = drawing;
     // Names of groups hang at half a right angle.
-    const slant = (name) => 0.72 * LETTER * name.length;
+    const slant = (/** @type {string} */ name) => 0.72 * LETTER * name.length;
     const foot = 24 + Math.max(...groups.map(slant));
     const height = Math.round(drawing.height - 46 + foot);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -54,7 +66,7 @@ const Boards = (() => {
     svg.append(grid);
     const barred = series.filter((one) => one.bars);
     const slim = (0.8 * room) / Math.max(barred.length, 1);
-    const middle = (g) => left + (g + 0.5) * room;
+    const middle = (/** @type {number} */ g) => left + (g + 0.5) * room;
     barred.forEach((one, k) => {
       one.values.forEach((value, g) => {
         if (!Number.isFinite(value)) return;
@@ -80,6 +92,7 @@ const Boards = (() => {
   }
 
   // Circles, squares, triangles and diamonds tell groups apart without their colors.
+  /** @type {(style: Dot, x: number, y: number, r: number) => SVGElement} */
   function dot({ color, shape = 0 }, x, y, r) {
     const [s, q, style] = [0.89 * r, 1.25 * r, `fill:${color}`];
     const paths = [
@@ -93,9 +106,8 @@ const Boards = (() => {
 
   // Points over two axes, sized by area if they have a size, with names where there is room.
   /**
-   * @param {HTMLElement} figure
-   * @param {{ x: any, y: any, points: any[], lines?: any[], legend: any[], facts: string,
-   *   small?: boolean }} shown
+   * @type {(figure: HTMLElement, shown: { x: Axis, y: Axis, points: Spot[], lines?: (Style & { x:
+   *   number[], y: number[] })[], legend: Dot[], facts: string, small?: boolean }) => void}
    */
   function scatter(figure, { x, y, points, lines = [], legend, facts, small = false }) {
     const drawing = begin(figure, facts);
@@ -106,7 +118,7 @@ const Boards = (() => {
       svg.append(stroke(d, line, "line thin"));
     }
     const largest = points.reduce((most, point) => Math.max(most, point.size || 0), 0);
-    const radius = (point) =>
+    const radius = (/** @type {Spot} */ point) =>
       point.size ? 4 + 14 * Math.sqrt(point.size / largest) : small ? 2.4 : 5;
     const taken = [];
     for (const point of [...points].sort((a, b) => radius(b) - radius(a))) {
@@ -125,12 +137,19 @@ const Boards = (() => {
   }
 
   // Names go to the right of their point, else to its left, else above or below; else away.
+  /**
+   * @type {(svg: SVGElement, points: Spot[], toX: Scale, toY: Scale, radius: (point: Spot) =>
+   *   number, ends: [number, number], taken: number[][]) => void}
+   */
   function label(svg, points, toX, toY, radius, [least, most], taken) {
-    const hits = (a) => taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
+    const hits = (/** @type {number[]} */ a) =>
+      taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
     for (const point of [...points].sort((a, b) => b.y - a.y)) {
       const [px, py, r] = [toX(point.x), toY(point.y), radius(point)];
-      const long = LETTER * point.name.length;
+      const name = point.name ?? "";
+      const long = LETTER * name.length;
       const half = LABEL_HEIGHT / 2;
+      /** @type {[number, number, string, number[]][]} */
       const places = [
         [px + r + 3, py + 4, "start", [px + r + 1, py - half, px + r + 3 + long, py + half]],
         [px - r - 3, py + 4, "end", [px - r - 3 - long, py - half, px - r - 1, py + half]],
@@ -140,24 +159,29 @@ const Boards = (() => {
       const found = places.find(([, , , box]) => box[0] > least && box[2] < most && !hits(box));
       if (!found) continue;
       const [x, y, anchor, box] = found;
-      svg.append(element("text", { x, y, "text-anchor": anchor, class: "axis" }, point.name));
+      svg.append(element("text", { x, y, "text-anchor": anchor, class: "axis" }, name));
       taken.push(box);
     }
   }
 
   // One closed line per learner over axes that go out from a center.
+  /**
+   * @type {(figure: HTMLElement, shown: { axes: string[], lines: (Style & { values: number[],
+   *   hint: string })[], low: number, facts: string, format: Format }) => void}
+   */
   function radar(figure, { axes, lines, low, facts, format }) {
     const drawing = begin(figure, facts);
     const { svg, width } = drawing;
     const height = Math.min(Math.round(0.8 * width), 380);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const [cx, cy, size] = [width / 2, height / 2 + 6, Math.min(0.34 * width, height / 2 - 30)];
+    /** @type {(k: number, value: number) => [number, number]} */
     const at = (k, value) => {
       const angle = (2 * Math.PI * k) / axes.length - Math.PI / 2;
       const r = (size * Math.max(value - low, 0)) / (1 - low);
       return [cx + r * Math.cos(angle), cy + r * Math.sin(angle)];
     };
-    const ring = (values) =>
+    const ring = (/** @type {number[]} */ values) =>
       `M${values
         .map((value, k) =>
           at(k, value)
@@ -188,6 +212,10 @@ const Boards = (() => {
   }
 
   // Mean ranks on one axis, the best at the left; a bar joins learners that do not differ.
+  /**
+   * @type {(figure: HTMLElement, shown: { rows: Ranked[], difference: number, joined: Joined,
+   *   facts: string }) => void}
+   */
   function ranking(figure, { rows, difference, joined, facts }) {
     const drawing = begin(figure, facts);
     const sorted = [...rows].sort((a, b) => a.rank - b.rank);
@@ -199,8 +227,13 @@ const Boards = (() => {
     finish(drawing, []);
   }
 
+  /** @type {(sorted: Ranked[]) => number} */
   const lastRank = (sorted) => Math.max(Math.ceil(sorted[sorted.length - 1].rank), 2);
 
+  /**
+   * @type {(group: SVGElement, toX: Scale, last: number, axis: number, difference: number, width:
+   *   number) => void}
+   */
   function rankAxis(group, toX, last, axis, difference, width) {
     group.append(element("path", { d: `M${toX(1)} ${axis}H${toX(last)}` }));
     const step = Math.max(1, Math.ceil((26 * (last - 1)) / (toX(last) - toX(1))));
@@ -212,7 +245,7 @@ const Boards = (() => {
       );
     }
     if (!Number.isFinite(difference)) return;
-    const words = `CD ${difference.toFixed(2)}`;
+    const words = `CD ${Words.fixed(difference, 2)}`;
     const end = Math.min(toX(1 + difference), width - 8 - LETTER * words.length);
     group.append(
       element("path", { d: `M${toX(1)} 14v8M${end} 14v8M${toX(1)} 18H${end}` }),
@@ -221,6 +254,10 @@ const Boards = (() => {
   }
 
   // Names to both sides of the axis, as Demsar draws it.
+  /**
+   * @type {(group: SVGElement, width: number, sorted: Ranked[], difference: number, joined:
+   *   Joined) => number}
+   */
   function rankTree(group, width, sorted, difference, joined) {
     const half = Math.ceil(sorted.length / 2);
     const longest = Math.max(...sorted.map((row) => row.name.length)) + 6;
@@ -235,7 +272,7 @@ const Boards = (() => {
       const y = first + 20 * (onLeft ? k : sorted.length - 1 - k);
       const edge = onLeft ? side - 6 : width - side + 6;
       const [x, anchor] = onLeft ? [edge - 4, "end"] : [edge + 4, "start"];
-      const words = onLeft ? `${name} ${rank.toFixed(2)}` : `${rank.toFixed(2)} ${name}`;
+      const words = onLeft ? `${name} ${Words.fixed(rank, 2)}` : `${Words.fixed(rank, 2)} ${name}`;
       group.append(
         element("path", { d: `M${toX(rank)} ${axis}V${y}H${edge}`, style: `stroke:${color}` }),
         element("text", { x, y: y + 4, "text-anchor": anchor, class: "axis" }, words),
@@ -249,6 +286,10 @@ const Boards = (() => {
   }
 
   // A row for each learner, where names at both sides would leave no room for the axis.
+  /**
+   * @type {(group: SVGElement, width: number, sorted: Ranked[], difference: number, joined:
+   *   Joined) => number}
+   */
   function rankRows(group, width, sorted, difference, joined) {
     const longest = Math.max(...sorted.map((row) => row.name.length));
     const left = Math.min(12 + LETTER * longest, 0.5 * width);
@@ -256,7 +297,7 @@ const Boards = (() => {
     const last = lastRank(sorted);
     const toX = scale({ low: 1, high: last }, left + 8, right - 8);
     const axis = 56;
-    const rowOf = (k) => axis + 16 + 20 * k;
+    const rowOf = (/** @type {number} */ k) => axis + 16 + 20 * k;
     rankAxis(group, toX, last, axis, difference, width);
     sorted.forEach((row, k) => {
       const y = rowOf(k);
@@ -264,13 +305,13 @@ const Boards = (() => {
       group.append(
         element("text", name, row.name),
         element("path", { d: `M${toX(1)} ${y}H${toX(row.rank)}`, style: `stroke:${row.color}` }),
-        hinted(dot(row, toX(row.rank), y, 4.5), `${row.name}: ${row.rank.toFixed(2)}`),
+        hinted(dot(row, toX(row.rank), y, 4.5), `${row.name}: ${Words.fixed(row.rank, 2)}`),
       );
     });
     joined.forEach(([low, high], k) => {
       const inside = sorted.flatMap(({ rank }, i) => (rank >= low && rank <= high ? [i] : []));
       const x = right + 6 + 9 * k;
-      const d = `M${x} ${rowOf(inside[0]) - 5}V${rowOf(inside.at(-1)) + 5}`;
+      const d = `M${x} ${rowOf(inside[0]) - 5}V${rowOf(inside[inside.length - 1]) + 5}`;
       group.append(element("path", { d, class: "joined" }));
     });
     return rowOf(sorted.length);

@@ -13,12 +13,18 @@
     "family",
     "metric",
   ];
+  /** @type {Record<string, string>} */
   const TITLES = { metric: "Metric", label_frequency: "Label frequency" };
   const OTHERS = ["view", "rows", "sort", "run", "bars", "lines"];
   const SETTING = Runs.SETTING;
   const labels = Object.fromEntries(Runs.metrics.map(({ key, label }) => [key, label]));
+  /**
+   * @typedef {{ title: string, about: string, one?: string[], without?: string[], metrics?:
+   *   string[], draw: (parent: HTMLElement, asked: Asked) => void | Promise<void> }} View
+   */
   // ``one`` names the filters of which a view shows one level at a time, ``without`` those that it
   // does not heed.
+  /** @type {Record<string, View>} */
   const VIEWS = {
     results: {
       title: "Results",
@@ -88,6 +94,7 @@
       about: "Runs that failed or were skipped, with their reasons.",
     },
   };
+  /** @type {Chosen} */
   const state = {};
   /** @type {Map<string, HTMLAnchorElement>} */
   const links = new Map();
@@ -95,12 +102,14 @@
   const selects = new Map();
   const heading = document.title;
 
-  const levelsOf = (name) =>
+  const levelsOf = (/** @type {string} */ name) =>
     name === "metric" ? Runs.metrics.map(({ key }) => key) : Runs.levels[name];
 
   // What the view shows: the reader's choice, and where that leaves a view's single levels open,
   // the setting with most runs.
+  /** @type {(view: View) => Chosen} */
   function settled(view) {
+    /** @type {Chosen} */
     const chosen = {};
     for (const name of FILTERS) {
       if (!(view.without || []).includes(name)) chosen[name] = state[name] || "";
@@ -109,13 +118,12 @@
       const known = view.metrics || levelsOf("metric");
       if (!known.includes(chosen.metric)) chosen.metric = known[0];
     }
-    const { metric, ...filters } = chosen;
     for (const name of view.one || []) {
-      if (filters[name]) continue;
-      const runs = Runs.select(filters);
-      filters[name] = Runs.commonest(name, runs.length ? runs : Runs.select({}));
+      if (chosen[name]) continue;
+      const runs = Runs.select(chosen);
+      chosen[name] = Runs.commonest(name, runs.length ? runs : Runs.select({}));
     }
-    return { ...filters, metric };
+    return chosen;
   }
 
   function draw() {
@@ -156,18 +164,21 @@
   }
 
   // On a narrow screen the list of views is wider than its room.
+  /** @type {(link: HTMLElement | undefined) => void} */
   function showTab(link) {
+    if (!link) return;
     const list = byId("views");
     const middle = link.offsetLeft - list.offsetLeft + link.offsetWidth / 2;
     list.scrollLeft = middle - list.clientWidth / 2;
   }
 
+  /** @type {(view: View, chosen: Chosen) => void} */
   function showFilters(view, chosen) {
     const active = [];
     for (const name of FILTERS) {
       const select = selects.get(name);
       if (!select) continue;
-      const unused = !(name in chosen) || chosen[name] === undefined;
+      const unused = !(name in chosen);
       if (select.parentElement) select.parentElement.hidden = unused;
       if (unused) continue;
       const single = name === "metric" || (view.one || []).includes(name);
@@ -190,6 +201,7 @@
   const keptState = () => Object.fromEntries(Object.entries(state).filter(([, value]) => value));
 
   // A new choice: the address follows, and with it the link a reader can share.
+  /** @type {Change} */
   function change(changes, quiet = false) {
     Object.assign(state, changes);
     history.replaceState(null, "", `#${new URLSearchParams(keptState())}`);

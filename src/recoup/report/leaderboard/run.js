@@ -15,6 +15,7 @@ const OneRun = (() => {
   };
   Object.assign(window, { recoupRuns });
 
+  /** @type {(id: string) => Promise<any>} */
   function load(id) {
     const name = id.slice(0, Runs.digits);
     if (loaded.has(id)) return Promise.resolve(loaded.get(id));
@@ -32,10 +33,11 @@ const OneRun = (() => {
     return waiting.get(name).then(() => loaded.get(id));
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => Promise<void> | void} */
   function show(parent, { chosen, state, change, labels }) {
     const runs = Runs.select(chosen).filter(Runs.isDone);
     if (!runs.length) return Views.empty(parent, "No finished run matches this choice.");
-    const wanted = Runs.place.get(state.run);
+    const wanted = Runs.place.get(state.run) ?? -1;
     const at = runs.includes(wanted) ? wanted : runs[0];
     const select = html("select", { id: "choose-run" });
     for (const { learner, runs: own } of Runs.groups(runs, ["learner"])) {
@@ -63,13 +65,15 @@ const OneRun = (() => {
         return;
       }
       distributions(place, details.distributions, Runs.ids[at]);
-      epochs(place, details.curves, Runs.number("best_epoch", at), Runs.ids[at]);
+      epochs(place, details.curves || {}, Runs.number("best_epoch", at), Runs.ids[at]);
       about(parent, details);
     });
   }
 
+  /** @type {(at: number) => HTMLElement} */
   function facts(at) {
     // Parts that are known, in words.
+    /** @type {(...parts: [key: string, words: string, write?: Format][]) => string} */
     const told = (...parts) =>
       parts
         .filter(([key]) => Number.isFinite(Runs.number(key, at)))
@@ -108,6 +112,7 @@ const OneRun = (() => {
     return card;
   }
 
+  /** @type {(at: number, labels: Chosen) => HTMLElement} */
   function measured(at, labels) {
     const head = ["Metric", "True", "Recovered", "Difference"];
     const rows = Runs.metrics.map(({ key, recovered }) => {
@@ -115,7 +120,7 @@ const OneRun = (() => {
       const found = recovered ? Runs.number(`recovered_${key}`, at) : NaN;
       return [labels[key], percent(real), percent(found), percent(found - real)];
     });
-    const cells = (row) =>
+    const cells = (/** @type {string[]} */ row) =>
       row.map((text, k) => (k ? html("td", {}, text) : html("th", { scope: "row" }, text)));
     const table = html(
       "table",
@@ -127,15 +132,23 @@ const OneRun = (() => {
     return scrolling("Metrics of the run", table);
   }
 
+  /** @type {(counts: number[]) => number} */
   const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
+  /** @type {(counts: number[]) => number[]} */
   const shares = (counts) => counts.map((count) => count / total(counts));
 
+  /** @type {(place: HTMLElement, found: any, id: string) => void} */
   function distributions(place, found, id) {
     if (!found?.edges || found.edges.length < 2) return;
+    /** @type {{ edges: number[] }} */
     const { edges } = found;
     const score = "Score (decision function)";
+    /**
+     * @type {(key: string, title: string, groups: string[][], edges: number[], label: string) =>
+     *   void}
+     */
     const draw = (key, title, groups, edges, label) => {
-      const x = { low: edges[0], high: edges.at(-1), label };
+      const x = { low: edges[0], high: edges[edges.length - 1], label };
       const shown = groups.filter(([name]) => found[name] && total(found[name]) > 0);
       if (!shown.length) return;
       const values = shown.map(([name]) => shares(found[name]));
@@ -207,6 +220,7 @@ const OneRun = (() => {
       ["propensity", "as it was", color(4), ""],
       ["estimated", "as the learner has it", color(3), DASHES[1]],
     ].flatMap(([name, words, tint, dash]) => {
+      /** @type {number[]} */
       const values = found[name] || [];
       const known = middles.flatMap((_, i) => (Number.isFinite(values[i]) ? [i] : []));
       if (!known.length) return [];
@@ -229,7 +243,7 @@ const OneRun = (() => {
       },
       draw: (figure) =>
         curves(figure, {
-          x: { low: edges[0], high: edges.at(-1), label: score },
+          x: { low: edges[0], high: edges[edges.length - 1], label: score },
           y: {
             low: 0,
             high: 1.1 * Math.max(...lines.flatMap((line) => line.y)) || 1,
@@ -245,15 +259,20 @@ const OneRun = (() => {
   }
 
   // Curves that stay between 0 and 1 share one picture, losses another.
+  /**
+   * @type {(place: HTMLElement, columns: Record<string, number[]>, best: number, id: string) =>
+   *   void}
+   */
   function epochs(place, columns, best, id) {
-    const names = Object.keys(columns || {}).filter((name) => name !== "epoch");
+    const names = Object.keys(columns).filter((name) => name !== "epoch");
     const n = Math.max(0, ...names.map((name) => columns[name].length));
     if (n < 2) return;
     const at = columns.epoch || Array.from({ length: n }, (_, i) => i + 1);
-    const finite = (name) => columns[name].filter(Number.isFinite);
+    const finite = (/** @type {string} */ name) => columns[name].filter(Number.isFinite);
     const told = names.filter((name) => name !== "seconds");
-    const share = (name) => finite(name).every((value) => value >= 0 && value <= 1);
-    const isLoss = (name) => /loss|risk/.test(name) || !share(name);
+    const share = (/** @type {string} */ name) =>
+      finite(name).every((value) => value >= 0 && value <= 1);
+    const isLoss = (/** @type {string} */ name) => /loss|risk/.test(name) || !share(name);
     const kept = { x: best, color: "var(--ink)", dash: DASHES[2], name: "kept weights" };
     /** @type {[string, string, string[]][]} */
     const pictures = [
@@ -275,7 +294,7 @@ const OneRun = (() => {
         },
         draw: (figure) =>
           curves(figure, {
-            x: { low: at[0], high: at.at(-1), label: "Epoch" },
+            x: { low: at[0], high: at[at.length - 1], label: "Epoch" },
             y: { low: low - room, high: high + room, label: "Value" },
             lines: own.map((name, i) => ({
               x: at,
@@ -292,10 +311,12 @@ const OneRun = (() => {
     }
   }
 
+  /** @type {(parent: HTMLElement, details: Record<string, any>) => void} */
   function about(parent, { definition, versions, hardware, seeds }) {
     const body = html("div");
     const parts = { Definition: definition, Versions: versions, Hardware: hardware, Seeds: seeds };
-    const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+    const plain = (/** @type {unknown} */ value) =>
+      typeof value === "string" ? value : JSON.stringify(value);
     for (const [title, found] of Object.entries(parts)) {
       const entries = Object.entries(found || {});
       if (!entries.length) continue;

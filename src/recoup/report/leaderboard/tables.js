@@ -1,4 +1,17 @@
 // The views that are tables: all results, learners by datasets, and what is missing.
+
+/** @typedef {{ key: string, down: boolean }} Order */
+/**
+ * @typedef {{ key: string, title: string, number?: boolean, value: (row: any) => any, show?:
+ *   (row: any) => Shown, csv?: string[], parts?: (row: any) => Cell[] }} Column
+ */
+/** @typedef {string | Node | (string | Node)[]} Shown */
+/** @typedef {(changes: Chosen, quiet?: boolean) => void} Change */
+/**
+ * @typedef {{ chosen: Chosen, state: Chosen, change: Change, labels: Chosen, label: string }}
+ *   Asked What a view is to show.
+ */
+
 const Tables = (() => {
   "use strict";
 
@@ -12,6 +25,7 @@ const Tables = (() => {
   const MEASURED = "Metrics in percent, on test rows and by their true classes";
   // Longer tables scroll by themselves, under their headings.
   const LONG = 40;
+  /** @type {Record<string, string>} */
   const WORDS = {
     learner: "Learner",
     family: "Family",
@@ -25,17 +39,22 @@ const Tables = (() => {
     status: "Status",
     reason: "Reason",
   };
+  // Empty where no learner of the runs is the baseline.
+  const base = Figures.shorten(Runs.baseline ?? "");
+
+  /** @type {(text: string) => HTMLElement} */
   const long = (text) => html("span", { class: "long" }, Figures.shorten(text, 500));
+  /** @type {(text: string) => HTMLElement} */
   const hidden = (text) => html("span", { class: "visually-hidden" }, text);
+  /** @type {(i: number, text: Node | string) => HTMLElement} */
   const runLink = (i, text) =>
     html("a", { href: `#view=run&run=${encodeURIComponent(Runs.ids[i])}` }, text);
 
   // A table whose rows are made as they come into view. Columns have a title, a value to sort and
   // download by, and what to show for it.
   /**
-   * @param {HTMLElement} parent
-   * @param {{ id: string, title: string, columns: any[], rows: any[], caption?: string,
-   *   order: { key: string, down: boolean }, onOrder?: (order: any) => void }} shown
+   * @type {(parent: HTMLElement, shown: { id: string, title: string, columns: Column[], rows:
+   *   any[], order: Order, onOrder?: (order: Order) => void, caption?: string }) => void}
    */
   function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "" }) {
     const head = html("tr");
@@ -45,12 +64,14 @@ const Tables = (() => {
       columns: columns.flatMap((column) => column.csv || [column.key]),
       rows: sorted().flatMap((row) => [columns.flatMap((column) => cellsOf(column, row))]),
     });
-    const cellsOf = (column, row) => (column.csv ? column.parts(row) : [column.value(row)]);
+    /** @type {(column: Column, row: any) => Cell[]} */
+    const cellsOf = (column, row) => column.parts?.(row) ?? [column.value(row)];
     let shown = ROWS_SHOWN;
 
     function sorted() {
       const column = columns.find(({ key }) => key === order.key) || columns[0];
-      const missing = (value) => value === "" || value === null || Number.isNaN(value);
+      const missing = (/** @type {any} */ value) =>
+        value === "" || value === null || Number.isNaN(value);
       const compare = new Intl.Collator("en", { numeric: true }).compare;
       return rows
         .map((row) => [row, column.value(row)])
@@ -114,8 +135,10 @@ const Tables = (() => {
   }
 
   // A column of words. Rows are groups of runs, or have the place of one.
+  /** @type {(key: string) => Column} */
   function level(key) {
-    const textOf = (row) => (row.at === undefined ? row[key] : Runs.text(key, row.at));
+    const textOf = (/** @type {any} */ row) =>
+      row.at === undefined ? row[key] : Runs.text(key, row.at);
     const number = NUMERIC.includes(key);
     return {
       key,
@@ -127,9 +150,11 @@ const Tables = (() => {
   }
 
   // Columns that would say the same in every row are left out.
+  /** @type {(keys: string[], runs: number[]) => string[]} */
   const telling = (keys, runs) => keys.filter((key) => Runs.namesOf(key, runs).length > 1);
 
   // All results: means over seeds, or one row per run.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function results(parent, { chosen, state, change }) {
     const runs = Runs.select(chosen);
     const keys = telling(["dataset", ...Runs.SETTING, "protocol"], runs);
@@ -150,18 +175,24 @@ const Tables = (() => {
     }
     parent.append(switcher);
     const order = orderOf(state, { key: chosen.metric, down: true });
-    const onOrder = (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true);
+    const onOrder = (/** @type {Order} */ found) =>
+      change({ sort: `${found.down ? "-" : ""}${found.key}` }, true);
     const shown = { keys, metrics, order, onOrder };
     if (single) singleRuns(parent, { ...shown, runs: runs.filter(Runs.isDone) });
     else means(parent, { ...shown, runs });
   }
 
+  /** @type {(state: Chosen, usual: Order) => Order} */
   function orderOf(state, usual) {
     if (!state.sort) return usual;
     const down = state.sort.startsWith("-");
     return { key: state.sort.slice(down ? 1 : 0), down };
   }
 
+  /**
+   * @type {(parent: HTMLElement, shown: { runs: number[], keys: string[], metrics: { key: string,
+   *   label: string }[], order: Order, onOrder: (order: Order) => void }) => void}
+   */
   function means(parent, { runs, keys, metrics, order, onOrder }) {
     const names = ["learner", ...keys];
     const rows = Runs.groups(runs, names).filter((group) => group.runs.some(Runs.hasResult));
@@ -173,6 +204,7 @@ const Tables = (() => {
         row[key] = Runs.average(key, row.runs).mean;
       }
     }
+    /** @type {(metric: { key: string, label: string }, k: number) => Column} */
     const metricColumn = ({ key, label }, k) => ({
       key,
       title: label,
@@ -215,6 +247,7 @@ const Tables = (() => {
     });
   }
 
+  /** @type {(key: string, title: string, write: (value: number) => string) => Column} */
   const amount = (key, title, write) => ({
     key,
     title,
@@ -223,7 +256,12 @@ const Tables = (() => {
     show: (row) => write(row[key]),
   });
 
+  /**
+   * @type {(parent: HTMLElement, shown: { runs: number[], keys: string[], metrics: { key: string,
+   *   label: string }[], order: Order, onOrder: (order: Order) => void }) => void}
+   */
   function singleRuns(parent, { runs, keys, metrics, order, onOrder }) {
+    /** @type {(key: string, title: string, write: (value: number) => string) => Column} */
     const number = (key, title, write) => ({
       key,
       title,
@@ -231,11 +269,13 @@ const Tables = (() => {
       value: (row) => Runs.number(key, row.at),
       show: (row) => write(Runs.number(key, row.at)),
     });
-    const plain = (value) => (Number.isFinite(value) ? short(value) : DASH);
+    const plain = (/** @type {number} */ value) => (Number.isFinite(value) ? short(value) : DASH);
+    /** @type {Column} */
     const learner = {
       ...level("learner"),
       show: (row) => runLink(row.at, named(Runs.text("learner", row.at))),
     };
+    /** @type {(metric: { key: string, label: string }) => Column} */
     const metricColumn = ({ key, label }) => ({
       ...number(key, label, percent),
       show: (row) => html("span", { "data-key": key }, percent(Runs.number(key, row.at))),
@@ -262,6 +302,7 @@ const Tables = (() => {
   }
 
   // Learners by datasets, as Table 1 of PU-Bench.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function board(parent, { chosen, state, change, label }) {
     const { metric } = chosen;
     const runs = Runs.select(chosen);
@@ -271,7 +312,7 @@ const Tables = (() => {
       known.includes(chosen[name]),
     );
     const seeds = Runs.namesOf("seed", runs).length;
-    const ranks = new Map(standing ? standing.ranks.map(([name, rank]) => [name, rank]) : []);
+    const ranks = new Map(standing?.ranks.map(({ learner, rank }) => [learner, rank]));
     const rows = Runs.namesOf("learner", runs).map((learner) => {
       const own = Runs.select({ learner }, runs);
       const cells = datasets.map((dataset) => {
@@ -302,24 +343,29 @@ const Tables = (() => {
           parts: (row) => [row.learner, row.family],
           show: (row) => [named(row.learner), " ", html("span", { class: "small" }, row.family)],
         },
-        ...datasets.map((dataset, k) => ({
-          key: `dataset:${dataset}`,
-          title: Figures.shorten(dataset, 30),
-          number: true,
-          value: (row) => row.cells[k].mean,
-          show: (row) => showCell(row.cells[k], seeds),
-          csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map((part) => `${dataset} ${part}`),
-          parts: (row) => {
-            const { mean, std, n, p, theirs } = row.cells[k];
-            return [mean, std, n, p ?? null, theirs ? theirs / 100 : null];
-          },
-        })),
+        ...datasets.map(
+          (dataset, k) =>
+            /** @type {Column} */ ({
+              key: `dataset:${dataset}`,
+              title: Figures.shorten(dataset, 30),
+              number: true,
+              value: (row) => row.cells[k].mean,
+              show: (row) => showCell(row.cells[k], seeds),
+              csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map(
+                (part) => `${dataset} ${part}`,
+              ),
+              parts: (row) => {
+                const { mean, std, n, p, theirs } = row.cells[k];
+                return [mean, std, n, p ?? null, theirs ? theirs / 100 : null];
+              },
+            }),
+        ),
         {
           key: "rank",
           title: "Mean rank",
           number: true,
           value: (row) => row.rank ?? NaN,
-          show: (row) => (row.rank === undefined ? DASH : row.rank.toFixed(2)),
+          show: (row) => (row.rank === undefined ? DASH : Words.fixed(row.rank, 2)),
         },
       ],
     });
@@ -328,6 +374,7 @@ const Tables = (() => {
   }
 
   // References know more, or less, than a learner: they are no rivals.
+  /** @type {(rows: any[], k: number) => void} */
   function placeBest(rows, k) {
     const rivals = rows.filter((row) => row.family !== REFERENCE && row.cells[k].n);
     const values = [...new Set(rivals.map((row) => row.cells[k].mean))].sort((a, b) => b - a);
@@ -336,6 +383,7 @@ const Tables = (() => {
     }
   }
 
+  /** @type {(cell: any, seeds: number) => Shown} */
   function showCell(cell, seeds) {
     if (!cell.n) {
       const [first] = Runs.absence(cell.here);
@@ -351,7 +399,6 @@ const Tables = (() => {
     }
     if (cell.verdict) {
       const better = cell.verdict > 0;
-      const base = Figures.shorten(Runs.baseline);
       const words = `significantly ${better ? "better" : "worse"} than ${base}`;
       const title = `${words}, adjusted p ${pValue(cell.p)}`;
       const sign = html("span", { "aria-hidden": "true" }, better ? "\u25b2" : "\u25bc");
@@ -365,13 +412,16 @@ const Tables = (() => {
       parts.push(html("span", { class: "under" }, "as honest: it chooses no weights"));
     }
     if (cell.theirs) {
-      parts.push(html("span", { class: "under" }, `PU-Bench ${cell.theirs.toFixed(2)}`));
+      parts.push(html("span", { class: "under" }, `PU-Bench ${Words.fixed(cell.theirs, 2)}`));
     }
     return parts;
   }
 
+  /**
+   * @type {(parent: HTMLElement, shown: { standing: any, comparable: boolean, chosen: Chosen })
+   *   => void}
+   */
   function legend(parent, { standing, comparable, chosen }) {
-    const base = Runs.baseline && Figures.shorten(Runs.baseline);
     const words = [
       "In percent: mean \u00b1 standard deviation over seeds.",
       "Bold is best, underlined second; references are not ranked.",
@@ -398,9 +448,10 @@ const Tables = (() => {
     parent.append(html("p", { class: "small", id: "board-legend" }, words.join(" ")));
   }
 
+  /** @type {(parent: HTMLElement, rows: any[]) => void} */
   function reasons(parent, rows) {
     const found = rows.flatMap((row) =>
-      row.cells.flatMap((cell) => {
+      row.cells.flatMap((/** @type {any} */ cell) => {
         const why = Runs.absence(cell.here);
         if (!cell.here.length) why.push({ status: "not run", reason: NOT_PLANNED, n: 0 });
         return why.map((one) => ({ ...one, learner: row.learner, dataset: cell.dataset }));
@@ -427,15 +478,16 @@ const Tables = (() => {
   }
 
   // Mean ranks, and how each learner fares against the baseline.
+  /** @type {(parent: HTMLElement, rows: any[]) => void} */
   function standing(parent, rows) {
+    /** @type {(key: string, title: string, places: number) => Column} */
     const number = (key, title, places) => ({
       key,
       title,
       number: true,
       value: (row) => row[key] ?? NaN,
-      show: (row) => (Number.isFinite(row[key]) ? row[key].toFixed(places) : DASH),
+      show: (row) => (Number.isFinite(row[key]) ? Words.fixed(row[key], places) : DASH),
     });
-    const base = Runs.baseline && Figures.shorten(Runs.baseline);
     sortable(parent, {
       id: "standing",
       title: "Mean ranks and duels",
@@ -449,7 +501,7 @@ const Tables = (() => {
           csv: ["lower", "upper"],
           parts: (row) => [row.lower, row.upper],
           show: ({ lower, upper }) =>
-            Number.isFinite(lower) ? `${lower.toFixed(2)} to ${upper.toFixed(2)}` : DASH,
+            Number.isFinite(lower) ? `${Words.fixed(lower, 2)} to ${Words.fixed(upper, 2)}` : DASH,
         },
         ...["Wins", "Ties", "Losses"]
           .filter(() => base)
@@ -466,6 +518,7 @@ const Tables = (() => {
   }
 
   // Runs that failed or were skipped, by reason and one by one.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function missing(parent, { chosen }) {
     const runs = Runs.select(chosen).filter((i) => !Runs.isDone(i));
     if (!runs.length) {

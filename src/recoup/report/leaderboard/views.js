@@ -1,4 +1,10 @@
 // The views that are pictures. Each takes the chosen runs and adds its figures to the page.
+
+/**
+ * @typedef {{ family: string, learners: { learner: string, place: number, cells: any[] }[] }}
+ *   Panel
+ */
+
 const Views = (() => {
   "use strict";
 
@@ -11,8 +17,11 @@ const Views = (() => {
   const SHOWN = 24;
   // Label frequencies that span more than this are easier to tell apart on a logarithmic axis.
   const WIDE_SPAN = 20;
+  /** @type {Format} */
   const inPercent = (value) => short(100 * value);
+  /** @type {(name: string) => string} */
   const short24 = (name) => shorten(name, SHOWN);
+  /** @type {(family: string) => Dot} */
   const familyStyle = (family) => {
     const place = Runs.levels.family.indexOf(family);
     return { color: color(place), shape: place };
@@ -28,15 +37,18 @@ const Views = (() => {
     perFamily.set(family, place + 1);
   }
 
+  /** @type {(parent: HTMLElement) => HTMLElement} */
   const grid = (parent) => {
     const place = html("div", { class: "figures" });
     parent.append(place);
     return place;
   };
 
+  /** @type {(parent: HTMLElement, words: string) => void} */
   const empty = (parent, words) => parent.append(html("p", { class: "empty" }, words));
 
   // One panel per family, for each learner the mean in every group.
+  /** @type {(runs: number[], names: string[], metric: string) => Panel[]} */
   function panels(runs, names, metric) {
     return Runs.groups(runs, ["family"])
       .map(({ family, runs: own }) => ({
@@ -54,10 +66,15 @@ const Views = (() => {
       .filter(({ learners }) => learners.length);
   }
 
+  /** @type {(values: number[]) => number[]} */
   const extent = (values) =>
     values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
 
   // From a round number below the lowest value to one above the highest.
+  /**
+   * @type {(values: number[], least?: number, step?: number) => { low: number, high: number,
+   *   format: Format }}
+   */
   function rangeOf(values, least = 0, step = 0.1) {
     const [low, high] = extent(values);
     const bottom = Number.isFinite(low) ? Math.floor((low - 0.02) / step) * step : least;
@@ -66,6 +83,7 @@ const Views = (() => {
   }
 
   // As many of the sorted places as have this much room between them.
+  /** @type {(places: number[], room: number) => number[]} */
   const apart = (places, room) => {
     const kept = [];
     for (const at of places) {
@@ -74,6 +92,7 @@ const Views = (() => {
     return kept;
   };
 
+  /** @type {(columns: string[], panel: Panel, extra: (cell: any) => Cell[]) => Sheet} */
   const numbersOf = (columns, panel, extra) => ({
     columns: ["family", "learner", ...columns, "mean", "std", "runs"],
     rows: panel.learners.flatMap(({ learner, cells }) =>
@@ -81,17 +100,19 @@ const Views = (() => {
     ),
   });
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function ratio(parent, { chosen, label }) {
     const shown = panels(Runs.select(chosen), ["label_frequency"], chosen.metric);
     const all = shown.flatMap(({ learners }) => learners.flatMap(({ cells }) => cells));
-    const at = (cell) => Number(cell.label_frequency);
+    const at = (/** @type {any} */ cell) => Number(cell.label_frequency);
     const xs = all.map(at).filter(Number.isFinite);
     if (new Set(xs).size < 2) {
       return empty(parent, "A curve needs runs with at least two label frequencies.");
     }
     const [low, high] = [Math.min(...xs), Math.max(...xs)];
     const wide = low > 0 && high / low > WIDE_SPAN;
-    const toX = wide ? Math.log10 : (value) => value;
+    const toX = wide ? Math.log10 : (/** @type {number} */ value) => value;
+    /** @type {Axis} */
     const x = { low: toX(low), high: toX(high), label: "Label frequency c" };
     x.ticks = apart([...new Set(xs)].sort((a, b) => a - b).map(toX), (x.high - x.low) / 9);
     if (wide) x.format = power;
@@ -99,7 +120,7 @@ const Views = (() => {
     const place = grid(parent);
     shown.forEach((panel, k) => {
       const others = shown.filter((other) => other !== panel).flatMap(({ learners }) => learners);
-      const lineOf = ({ cells }) => ({
+      const lineOf = (/** @type {{ cells: any[] }} */ { cells }) => ({
         x: cells.map((cell) => toX(at(cell))),
         y: cells.map((cell) => cell.mean),
       });
@@ -127,17 +148,19 @@ const Views = (() => {
     });
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function bias(parent, { chosen, state, change, label }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
     const frequencies = Runs.namesOf("label_frequency", runs);
     const mechanisms = Runs.namesOf("mechanism", runs);
     if (!runs.length) return empty(parent, "No finished run matches this choice.");
-    const counted = (c) =>
+    const counted = (/** @type {string} */ c) =>
       Runs.namesOf("mechanism", Runs.select({ label_frequency: c }, runs)).length;
     const most = Math.max(...frequencies.map(counted));
     const full = frequencies.filter((c) => counted(c) === most);
     const low = frequencies.includes(state.bars) ? state.bars : full[0];
-    const high = frequencies.includes(state.lines) ? state.lines : full.at(-1);
+    const high = frequencies.includes(state.lines) ? state.lines : full[full.length - 1];
+    /** @type {(name: string, text: string, value: string) => HTMLElement[]} */
     const chooser = (name, text, value) => {
       const id = `choose-${name}`;
       const select = html("select", { id });
@@ -148,7 +171,8 @@ const Views = (() => {
     const choosers = [...chooser("bars", "Bars at", low), ...chooser("lines", "Lines at", high)];
     parent.append(html("p", { class: "choice" }, ...choosers));
     const shown = panels(runs, ["label_frequency", "mechanism"], chosen.metric);
-    const used = (cell) => cell.label_frequency === low || cell.label_frequency === high;
+    const used = (/** @type {any} */ cell) =>
+      cell.label_frequency === low || cell.label_frequency === high;
     const values = shown.flatMap(({ learners }) =>
       learners.flatMap(({ cells }) => cells.filter(used).map((cell) => cell.mean)),
     );
@@ -158,20 +182,16 @@ const Views = (() => {
     const y = { ...range, low: low0, high: Math.max(range.high, 0), label: `${label} (%)` };
     const place = grid(parent);
     shown.forEach((panel, k) => {
+      /** @type {(Dot & { bars: boolean, values: number[], hints: string[] })[]} */
       const series = [];
-      for (const [c, barred] of low === high
-        ? [[low, true]]
-        : [
-            [low, true],
-            [high, false],
-          ]) {
+      for (const c of new Set([low, high])) {
         mechanisms.forEach((mechanism, m) => {
           const cells = panel.learners.map(({ cells: own }) =>
             own.find((cell) => cell.label_frequency === c && cell.mechanism === mechanism),
           );
           if (!cells.some(Boolean)) return;
           series.push({
-            bars: barred,
+            bars: c === low,
             color: color(m),
             shape: m,
             name: short24(mechanism),
@@ -205,6 +225,7 @@ const Views = (() => {
     });
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function radars(parent, { chosen, labels }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
     const families = Runs.groups(runs, ["family"])
@@ -223,7 +244,7 @@ const Views = (() => {
       learners.flatMap(({ values }) => values.map(({ mean }) => mean)),
     );
     const { low } = rangeOf(all);
-    const told = (values) =>
+    const told = (/** @type {Mean[]} */ values) =>
       values.map(({ mean }, i) => `${labels[RADAR[i]]} ${percent(mean)}`).join(", ");
     const place = grid(parent);
     families.forEach(({ family, learners }, k) => {
@@ -266,10 +287,12 @@ const Views = (() => {
     });
   }
 
+  /** @type {(families: string[]) => Dot[]} */
   function legendOf(families) {
     return families.map((family) => ({ ...familyStyle(family), name: family }));
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function cost(parent, { chosen, label }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
     const points = Runs.groups(runs, ["learner"])
@@ -278,17 +301,21 @@ const Views = (() => {
         const time = Runs.average("seconds", its).mean;
         const cpu = Runs.average("peak_memory", its).mean;
         const gpu = Runs.average("peak_gpu_memory", its).mean;
-        return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) };
+        return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) ?? "" };
       })
       .filter(({ value, time }) => value.n && time > 0);
     if (!points.length) return empty(parent, "No finished run of this choice has its time.");
-    const memories = [
+    /** @typedef {typeof points[number]} One */
+    /** @type {["cpu" | "gpu", string, string][]} */
+    const kinds = [
       ["cpu", "memory", "memory"],
       ["gpu", "gpu-memory", "GPU memory"],
-    ].filter(([key]) => points.some((point) => point[key] > 0));
-    if (!memories.length) memories.push(["cpu", "memory", "memory"]);
+    ];
+    const measured = kinds.filter(([key]) => points.some((point) => point[key] > 0));
+    const memories = measured.length ? measured : [kinds[0]];
     const times = points.map(({ time }) => Math.log10(time));
     const pad = Math.max(0.08 * (Math.max(...times) - Math.min(...times)), 0.1);
+    /** @type {Axis} */
     const x = {
       low: Math.min(...times) - pad,
       high: Math.max(...times) + pad,
@@ -301,7 +328,7 @@ const Views = (() => {
     const { metric } = chosen;
     for (const [key, id, words] of memories) {
       const [, most] = extent(points.map((point) => point[key] || 0));
-      const told = (one) =>
+      const told = (/** @type {One} */ one) =>
         `${percent(one.value.mean)} in ${seconds(one.time)} with ${bytes(one[key])}`;
       add(place, {
         id: `trade-off-${id}`,
@@ -351,23 +378,24 @@ const Views = (() => {
     }
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function ranks(parent, { chosen, label }) {
     const standing = Runs.standing(chosen);
     if (!standing || standing.ranks.length < 2) {
       return empty(parent, "Ranks need at least two learners with results on the same datasets.");
     }
     const { difference, joined, friedman, blocks } = standing;
-    const rows = standing.ranks.map(([learner, rank, lower, upper]) => {
-      const [wins, ties, losses] = standing.tally.get(learner) || [null, null, null];
-      const family = Runs.familyOf.get(learner);
-      return { learner, family, rank, lower, upper, wins, ties, losses };
+    const rows = standing.ranks.map(({ learner, rank, lower, upper }) => {
+      const family = Runs.familyOf.get(learner) ?? "";
+      const duels = standing.tally.get(learner) ?? { wins: null, ties: null, losses: null };
+      return { learner, family, rank, lower, upper, ...duels };
     });
     const drawn = difference === null ? NaN : difference;
     const words = [...standing.notes];
     if (Number.isFinite(drawn)) {
       words.unshift(
         "Learners joined by a bar lie less than the critical difference of",
-        `${drawn.toFixed(2)} apart (Nemenyi, level ${Runs.page.level}).`,
+        `${Words.fixed(drawn, 2)} apart (Nemenyi, level ${Runs.page.level}).`,
       );
     }
     if (friedman !== null) {
@@ -392,18 +420,21 @@ const Views = (() => {
           })),
           difference: drawn,
           joined,
-          facts: rows.map((row) => `${short24(row.learner)} ${row.rank.toFixed(2)}`).join(", "),
+          facts: rows
+            .map((row) => `${short24(row.learner)} ${Words.fixed(row.rank, 2)}`)
+            .join(", "),
         }),
     });
     const card = html("div", { class: "narrow" });
     parent.append(card);
     Tables.standing(card, rows);
-    for (const [learner, reason] of standing.leftOut) {
+    for (const { learner, reason } of standing.leftOut) {
       const why = `Not ranked: ${shorten(learner)}, which ${shorten(reason, 300)}.`;
       card.append(html("p", { class: "small" }, why));
     }
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function recovered(parent, { chosen, label }) {
     const runs = Runs.select(chosen).filter(Runs.isDone);
     const place = grid(parent);
@@ -431,13 +462,18 @@ const Views = (() => {
   }
 
   // How far numbers that need no true class are from those that do.
+  /**
+   * @type {(place: HTMLElement, shown: { runs: number[], x: string, y: string, id: string, title:
+   *   string, xLabel: string, yLabel: string }) => void}
+   */
   function against(place, { runs, x, y, id, title, xLabel, yLabel }) {
     const both = runs.filter(
       (i) => Number.isFinite(Runs.number(x, i)) && Number.isFinite(Runs.number(y, i)),
     );
     if (!both.length) return;
     const gaps = both.map((i) => Runs.number(y, i) - Runs.number(x, i));
-    const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const mean = (/** @type {number[]} */ values) =>
+      values.reduce((sum, value) => sum + value, 0) / values.length;
     const [off, away] = [mean(gaps), mean(gaps.map(Math.abs))];
     const values = both.flatMap((i) => [Runs.number(x, i), Runs.number(y, i)]);
     const [least, most] = extent(values);

@@ -1,5 +1,7 @@
 // The page's state and what follows from it. At the position that Python evaluated, every number
 // is Python's own; elsewhere it comes from the same formulas on the same table (Recoup).
+/** @typedef {{ metric: string, model: number, alpha_low: number, alpha_high: number }} Win */
+
 (() => {
   "use strict";
 
@@ -18,20 +20,27 @@
   const QUIET_MS = 80;
   const MANY_SCORES = 6000;
 
+  /** @type {any[]} */
   const readModels = [];
+  /** @type {(place: number) => any} */
   const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
-  const state = { model: chosen, fpCost: 1, fnCost: 1 };
+  /** @type {Position & Record<string, number>} */
+  const state = { model: chosen, alpha: NaN, beta: NaN, threshold: NaN, fpCost: 1, fnCost: 1 };
   const model = () => modelAt(state.model);
+  /** @type {(one: any) => Position} */
   const own = (one) => ({ alpha: one.alpha, beta: one.beta, threshold: one.threshold });
+  /** @type {() => Position} */
   const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
   const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
 
   // What is shown for a position: Python's numbers where it has them.
+  /** @type {(place: number, result: Recovered, position: Position) => Record<string, any>} */
   function metricsAt(place, result, position) {
     const one = modelAt(place);
     return Recoup.isOwn(one, position) ? one.evaluation.metrics : result.metrics;
   }
 
+  /** @type {() => View} */
   const view = () => ({
     model: model(),
     position: wanted(),
@@ -40,6 +49,7 @@
     sharesMoved: sharesMoved(),
   });
 
+  /** @type {(texts: Record<string, string>) => void} */
   function write(texts) {
     for (const cell of all("[data-key]")) {
       const text = texts[cell.dataset.key ?? ""];
@@ -47,15 +57,18 @@
     }
   }
 
+  /** @type {(texts: string[]) => HTMLElement[]} */
   const listOf = (texts) => texts.map((text) => html("li", {}, text));
 
   // First pass: everything that one recovery gives.
 
+  /** @type {Recovered} */
   let result;
 
   function showNow() {
     result = Recoup.recover(model(), wanted());
     const metrics = metricsAt(state.model, result, wanted());
+    /** @type {Record<string, string>} */
     const texts = {};
     for (const [key, item] of Object.entries(metrics)) {
       texts[`metric.${key}.pu`] = number(item.pu);
@@ -70,7 +83,7 @@
       texts[`tile.${key}.naive`] = write(metrics[key].pu);
     }
     for (const [key, cases] of Object.entries(result.confusion)) {
-      texts[`cases.${key}`] = (1000 * cases).toFixed(0);
+      texts[`cases.${key}`] = Words.fixed(1000 * cases, 0);
     }
     write(texts);
     byId("headline").replaceChildren(
@@ -127,6 +140,7 @@
     );
   }
 
+  /** @type {() => { level: string, text: string }[]} */
   function movedReasons() {
     const one = model();
     const shown = {
@@ -150,12 +164,14 @@
     ];
   }
 
+  /** @type {(level: string) => Element} */
   function shape(level) {
     const drawn = element("svg", { class: "shape", "aria-hidden": "true" });
     drawn.append(element("use", { href: `#shape-${level}` }));
     return drawn;
   }
 
+  /** @type {number} */
   let cheapest;
 
   function showCosts() {
@@ -175,6 +191,7 @@
 
   // Controls
 
+  /** @type {(wantedShare: number) => number} */
   const thresholdOfShare = (wantedShare) => {
     const { rows, scores } = model();
     const total = rows.reduce((sum, count) => sum + count, 0);
@@ -186,6 +203,7 @@
     return scores[0];
   };
 
+  /** @type {(value: number) => string} */
   const boxText = (value) => digits(value, 4);
 
   function showControls() {
@@ -204,7 +222,7 @@
     }
     for (const field of [input("beta"), input("beta-box")]) field.disabled = model().byPropensity;
     const slider = input("threshold");
-    const flagged = `flags ${(100 * result.positiveRate).toFixed(1)}% of the rows`;
+    const flagged = `flags ${Words.fixed(100 * result.positiveRate, 1)}% of the rows`;
     slider.value = String(Math.round(1000 * result.positiveRate));
     slider.setAttribute("aria-valuetext", `${flagged}, threshold ${digits(state.threshold)}`);
     byId("threshold-about").textContent = `${phrases.flagged} It ${flagged}.`;
@@ -214,6 +232,7 @@
     Charts.one("link", HTMLAnchorElement).href = `#${new URLSearchParams(texts)}`;
   }
 
+  /** @type {(name: string, text: string) => void} */
   function setBox(name, text) {
     const box = input(`${name}-box`);
     if (document.activeElement !== box) box.value = text;
@@ -233,6 +252,7 @@
       `${share(metrics.precision.recovered)}, AUC ${number(metrics.roc_auc.recovered)}.`;
   }
 
+  /** @type {(top: number) => number[]} */
   const alphaGrid = (top) =>
     Array.from({ length: ALPHA_STEPS + 1 }, (_, i) => (top * i) / ALPHA_STEPS);
   const sensitivities = new Map();
@@ -247,6 +267,7 @@
   }
 
   function showPoints() {
+    /** @type {Record<string, string>} */
     const texts = {};
     summaries[state.model].points.forEach((point, i) => {
       const there = { ...wanted(), threshold: point.threshold };
@@ -261,6 +282,7 @@
   }
 
   function showModels() {
+    /** @type {Record<string, string>} */
     const texts = {};
     const found = data.models.map((_, place) => {
       const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
@@ -287,12 +309,14 @@
 
   const winsByBeta = new Map();
 
+  /** @type {(beta: number) => Win[]} */
   function winsFor(beta) {
     if (!winsByBeta.has(beta)) winsByBeta.set(beta, findWins(beta));
     return winsByBeta.get(beta);
   }
 
   // As recoup.compare: ties stay with the model that leads, changes lie where two lines cross.
+  /** @type {(beta: number) => Win[]} */
   function findWins(beta) {
     const all = data.models.map((_, place) => modelAt(place));
     const top = Math.min(...all.map((one) => Recoup.limits(one, { beta, alpha: 0 }).alpha[1]));
@@ -326,8 +350,10 @@
     return wins;
   }
 
+  /** @type {(place: number) => string} */
   const fullName = (place) => shorten(data.models[place].name, longest);
 
+  /** @type {(wins: Win[]) => void} */
   function showWins(wins) {
     const top = Math.max(...wins.map((win) => win.alpha_high));
     const span = fill(phrases.alpha_span, { top: digits(top, 2) });
@@ -360,6 +386,7 @@
 
   let [frameAsked, laterAsked] = [0, 0];
 
+  /** @type {(values: Record<string, number>) => void} */
   function change(values) {
     Object.assign(state, values);
     document.documentElement.dataset.state = "busy";
@@ -379,9 +406,11 @@
     );
   }
 
+  /** @type {(value: number, low: number, high: number) => number} */
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
   // Alpha and beta keep a gap: what is moved stops there.
+  /** @type {(name: string, value: number) => void} */
   function setShare(name, value) {
     const { gap } = model().ranges;
     if (value === model()[name]) return change({ [name]: value });
@@ -389,6 +418,7 @@
     return change({ beta: clamp(value, state.alpha + gap, 1) });
   }
 
+  /** @type {(value: number) => void} */
   function setThreshold(value) {
     const { scores } = model();
     const [low, high] = model().ranges.threshold;
@@ -426,6 +456,7 @@
   }
 
   // Another model: its words and rows, then its numbers.
+  /** @type {(place: number) => void} */
   function showModel(place) {
     state.model = place;
     const summary = summaries[place];
@@ -452,8 +483,8 @@
         "tr",
         point.used ? { class: "used" } : {},
         head,
-        html("td", {}, Math.round(point.queue).toLocaleString("en-US")),
-        html("td", {}, `${(100 * point.positive_rate).toFixed(1)}%`),
+        html("td", {}, Words.whole(point.queue)),
+        html("td", {}, `${Words.fixed(100 * point.positive_rate, 1)}%`),
         main("precision"),
         cell("precision.interval"),
         main("recall"),
@@ -465,10 +496,12 @@
 
   // Tables that sort by any column
 
+  /** @type {Map<HTMLTableElement, [number, number]>} */
   const orders = new Map();
 
+  /** @type {(table: HTMLTableElement) => void} */
   function makeSortable(table) {
-    const heads = [...table.tHead.rows[0].cells];
+    const heads = [...(table.tHead?.rows[0].cells ?? [])];
     heads.forEach((head, column) => {
       const button = html("button", { type: "button", class: "sort" }, ...head.childNodes);
       head.replaceChildren(button);
@@ -478,12 +511,14 @@
         for (const other of heads) {
           other.setAttribute("aria-sort", other === head ? order : "none");
         }
-        orders.set(table, [column, order === "ascending" ? 1 : -1]);
-        sortRows(table.tBodies[0], ...orders.get(table));
+        const sign = order === "ascending" ? 1 : -1;
+        orders.set(table, [column, sign]);
+        sortRows(table.tBodies[0], column, sign);
       });
     });
   }
 
+  /** @type {(body: HTMLTableSectionElement, column: number, sign: number) => void} */
   function sortRows(body, column, sign) {
     const keyed = [...body.rows].map((row) => {
       const text = row.cells[column].textContent.trim();
@@ -552,7 +587,9 @@
       metric.addEventListener("change", filter);
       filter();
     }
-    all("table.sortable").forEach(makeSortable);
+    /** @type {NodeListOf<HTMLTableElement>} */
+    const sortable = document.querySelectorAll("table.sortable");
+    sortable.forEach(makeSortable);
     byId("controls").hidden = byId("costs").hidden = false;
     byId("static-note").hidden = true;
   }

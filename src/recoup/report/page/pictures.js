@@ -2,6 +2,14 @@
 //
 // A view holds the model, the position (alpha, beta, threshold), what was recovered there, the
 // metrics to show, and whether alpha or beta were moved away from those of the evaluation.
+/** @typedef {ReturnType<typeof Recoup.read>} Model */
+/** @typedef {ReturnType<typeof Recoup.recover>} Recovered */
+/** @typedef {{ alpha: number, beta: number, threshold: number }} Position */
+/**
+ * @typedef {{ model: any, position: Position, result: Recovered, metrics: any, sharesMoved:
+ *   boolean }} View
+ */
+
 const Pictures = (() => {
   "use strict";
 
@@ -13,21 +21,27 @@ const Pictures = (() => {
   const STEEP = 8;
   const DIAGONAL = { x: [0, 1], y: [0, 1], color: "var(--grey)", dash: DASHES[2], thin: true };
   const unit = { low: 0, high: 1 };
+  /** @type {(name: string) => HTMLElement} */
   const figureOf = (name) => byId(`figure-${name}`);
+  /** @type {(name: string) => boolean} */
   const has = (name) => document.getElementById(`figure-${name}`) !== null;
 
   // Everything that follows from one recovery.
+  /** @type {(view: View) => void} */
   function draw(view) {
     const { model: one, result, metrics } = view;
     const shown = !view.sharesMoved;
-    const label = (key) => one.specs[key].label;
+    const label = (/** @type {string} */ key) => one.specs[key].label;
     const confidence = Words.percent(one.confidence);
     const { recall, precision, specificity, roc_auc: auc } = metrics;
     const fpr = missing(specificity.recovered) ? NaN : 1 - specificity.recovered;
     const here = { color: color(1), name: "this threshold" };
+    /** @type {(x: any, y: any) => Point[]} */
     const dot = (x, y) => (missing(x) || missing(y) ? [] : [{ ...here, x, y }]);
     const band = { color: color(0), name: `${confidence} band` };
+    /** @type {(name: string) => Band[]} */
     const bandOf = (name) => (shown && one.bands[name] ? [{ ...one.bands[name], ...band }] : []);
+    /** @type {(name: string, x: string, y: string) => Line[]} */
     const boundOf = (name, x, y) => {
       if (!shown || !one.bounds) return [];
       const found = one.bounds[name];
@@ -109,6 +123,7 @@ const Pictures = (() => {
     drawPrior(view);
   }
 
+  /** @type {(view: View) => void} */
   function drawScores({ result, position }) {
     const { edges, labeled, unlabeled, positive, negative } = result.densities;
     const all = [labeled, unlabeled, positive, negative];
@@ -141,6 +156,7 @@ const Pictures = (() => {
     });
   }
 
+  /** @type {(view: View) => void} */
   function drawCalibration({ result }) {
     if (!has("calibration")) return;
     const figure = figureOf("calibration");
@@ -159,6 +175,7 @@ const Pictures = (() => {
     });
   }
 
+  /** @type {(view: View) => void} */
   function drawPrior({ model: { priorCurve: curve, evaluation } }) {
     const estimate = evaluation.prior;
     if (has("prior")) figureOf("prior").hidden = !curve;
@@ -214,8 +231,9 @@ const Pictures = (() => {
   }
 
   // Metrics over alpha, which take many recoveries.
+  /** @type {(view: View, alphas: number[], values: Record<string, ArrayLike<number>>) => void} */
   function drawOverAlpha({ model: one, result, sharesMoved, position }, alphas, values) {
-    const label = (key) => one.specs[key].label;
+    const label = (/** @type {string} */ key) => one.specs[key].label;
     const top = alphas[alphas.length - 1];
     const [low, high] = one.evaluation.alpha_interval || [];
     const interval = {

@@ -1,20 +1,23 @@
 // Small charts as SVG: arrays in, one picture with its legend out. The style sheet has the colors.
+
+/** @typedef {ArrayLike<number | null>} Numbers Null where there is none. */
+/** @typedef {(value: number) => string} Format */
+/** @typedef {(value: number) => number} Scale */
+/** @typedef {{ low: number, high: number }} Span */
+/** @typedef {Span & { label: string, format?: Format, ticks?: number[] }} Axis */
+/** @typedef {{ color: string, name?: string, dash?: string, thin?: boolean }} Style */
+/** @typedef {Style & { x: Numbers, y: Numbers }} Line */
+/** @typedef {Style & { x: Numbers, lower: Numbers, upper: Numbers }} Band */
+/** @typedef {Style & { x?: number, y?: number }} Mark Upright at x, or level at y. */
+/** @typedef {Style & { x: number, y: number }} Point */
+/**
+ * @typedef {Style & { band?: boolean, dot?: boolean, upright?: boolean, sample?: Element }} Entry
+ */
+/** @typedef {{ place: Element, svg: SVGElement, width: number, height: number }} Drawing */
+/** @typedef {Record<string, string | number | undefined>} Attributes */
+
 const Charts = (() => {
   "use strict";
-
-  /** @typedef {ArrayLike<number | null>} Numbers Null where there is none. */
-  /** @typedef {(value: number) => string} Format */
-  /** @typedef {(value: number) => number} Scale */
-  /** @typedef {{ low: number, high: number }} Span */
-  /** @typedef {Span & { label: string, format?: Format, ticks?: number[] }} Axis */
-  /** @typedef {{ color: string, name?: string, dash?: string, thin?: boolean }} Style */
-  /** @typedef {Style & { x: Numbers, y: Numbers }} Line */
-  /** @typedef {Style & { x: Numbers, lower: Numbers, upper: Numbers }} Band */
-  /** @typedef {Style & { x?: number, y?: number }} Mark Upright at x, or level at y. */
-  /** @typedef {Style & { x: number, y: number }} Point */
-  /** @typedef {Style & { band?: boolean, dot?: boolean, upright?: boolean, sample?: Element }} Entry */
-  /** @typedef {{ place: Element, svg: SVGElement, width: number, height: number }} Drawing */
-  /** @typedef {Record<string, string | number | undefined>} Attributes */
 
   const SVG = "http://www.w3.org/2000/svg";
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2", "1 2"];
@@ -119,7 +122,9 @@ const Charts = (() => {
   }
 
   // The outline of bars between edges.
-  /** @type {(edges: ArrayLike<number>, values: ArrayLike<number>) => { x: number[], y: number[] }} */
+  /**
+   * @type {(edges: ArrayLike<number>, values: ArrayLike<number>) => { x: number[], y: number[] }}
+   */
   const steps = (edges, values) => ({
     x: Array.from(values).flatMap((_, i) => [edges[i], edges[i + 1]]),
     y: Array.from(values).flatMap((value) => [value, value]),
@@ -199,7 +204,10 @@ const Charts = (() => {
   }
 
   // Lines across the picture at round numbers, which stand to their left, and the axis' name.
-  /** @type {(y: Axis, toY: Scale, ends: { left: number, right: number, bottom: number }) => SVGElement} */
+  /**
+   * @type {(y: Axis, toY: Scale, ends: { left: number, right: number, bottom: number }) =>
+   *   SVGElement}
+   */
   function levels(y, toY, { left, right, bottom }) {
     const grid = element("g", { class: "grid" });
     for (const tick of ticks(y.low, y.high, 5)) {
@@ -350,6 +358,6 @@ const Charts = (() => {
       widthOf,
     },
     ...{ curves, dots, color, styleOf, percent, short, DASHES, LETTER },
-    ...{ byId, element, html, one, onNewWidth, pairs, within },
+    ...{ byId, dressed, element, html, one, onNewWidth, pairs, within },
   };
 })();

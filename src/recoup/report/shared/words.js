@@ -106,7 +106,10 @@ const Words = (() => {
   }
 
   // What the model finds, how often it is right, and what naive counting would have said.
-  /** @type {(metrics: Record<string, Estimate>, queue: number, phrases: Phrases, limits: Limits) => string[]} */
+  /**
+   * @type {(metrics: Record<string, Estimate>, queue: number, phrases: Phrases, limits: Limits)
+   *   => string[]}
+   */
   function headline({ recall, precision }, queue, phrases, limits) {
     if (!queue) return [phrases.none_flagged];
     /** @type {(item: Estimate) => string} */
