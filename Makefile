@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV = .venv
 PEERS = .venv-peers
 BIN = $(VENV)/bin
+NODE = node_modules
 # Hours of work lie under build, so clean leaves it alone. The scripts read the same variable.
 export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
@@ -39,11 +40,15 @@ test: system $(VENV)/.installed-test lint
 check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-test $(NODE)/.installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NODE)/.bin/biome check --error-on-warnings
+	for room in shared page leaderboard; do \
+	    $(NODE)/.bin/tsc -p src/recoup/report/$$room || exit 1; \
+	done
 
 # Not --quiet: it hides warnings from --strict too.
 docs: $(VENV)/.installed-docs
@@ -92,7 +97,7 @@ data:
 	fi
 
 clean:
-	rm -rf $(VENV) $(PEERS) dist site recoup-demo .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(PEERS) $(NODE) dist site recoup-demo .hypothesis .import_linter_cache \
 	    .mypy_cache .pytest_cache .ruff_cache
 	find src tests papers tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -127,7 +132,13 @@ $(PEERS)/.installed: pyproject.toml constraints.txt
 	$(PEERS)/bin/$(INSTALL) -e . pulearn==0.2.0 quapy==0.2.3
 	@touch $@
 
-# The report is tested in a real browser, and Spark needs Java 17 or later.
+# Only checks of the report's scripts come from npm. package-lock.json names no registry.
+$(NODE)/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The report is tested in a real browser, its scripts are checked with Node.js, and Spark needs Java
+# 17 or later.
 
 HAS_CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
 HAS_JAVA = java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' \
@@ -137,11 +148,13 @@ system:
 	@missing=(); \
 	{ $(HAS_CHROMIUM); } >/dev/null || missing+=(chromium); \
 	{ $(HAS_JAVA); } 2>/dev/null || missing+=(default-jre-headless); \
+	{ command -v node && command -v npm; } >/dev/null || missing+=(nodejs npm); \
 	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
 	root=(); if [ "$$(id -u)" -ne 0 ]; then root=(sudo); fi; \
 	if ! command -v apt-get >/dev/null || ! command -v "$${root[0]:-true}" >/dev/null; then \
 	    echo "The tests need system packages that make cannot install here: $${missing[*]}." >&2; \
-	    echo "Install a Chromium browser and a Java runtime, 17 or later, and try again." >&2; \
+	    echo "Install a Chromium browser, a Java runtime, 17 or later, and Node.js with npm, and" \
+	        "try again." >&2; \
 	    exit 1; \
 	fi; \
 	"$${root[@]}" apt-get update -qq \

@@ -580,20 +580,8 @@ const Recoup = (() => {
   const cost = ({ confusion }, fpCost, fnCost) =>
     1000 * (fnCost * confusion.fn + fpCost * confusion.fp);
 
-  // Three decimals as Python writes them, halves to even; a dash where there is no value.
-  function format(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return "\u2013";
-    const sixteenths = value * 16;
-    // Only odd sixteenths lie exactly between two numbers of three decimals.
-    if (Number.isInteger(sixteenths) && sixteenths % 2 !== 0) {
-      const down = Math.floor(value * 1000);
-      return ((down % 2 === 0 ? down : down + 1) / 1000).toFixed(3);
-    }
-    return value.toFixed(3);
-  }
-
   return {
-    read, recover, at, sensitivity, isOwn, naiveRoc, cost, format, unpack, monotoneRate,
+    read, recover, at, sensitivity, isOwn, naiveRoc, cost, unpack, monotoneRate,
     limits: sliderLimits,
   };
 })();
