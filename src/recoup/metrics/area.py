@@ -209,7 +209,6 @@ def partial_roc_auc(
     influence=aul_influence,
     many=True,
     needs_alpha=False,
-    script="areaUnderLift",
 )
 def aul(tpr: Any, fpr: Any, pi: Any) -> Any:
     """Area under the lift curve: P(a positive scores higher than a random row), ties one half.

@@ -14,6 +14,9 @@ import numpy as np
 from recoup.metrics.expression import Expression
 from recoup.metrics.spec import POINT_METRICS, point_metric
 
+# Rates come from sums and differences, so that nothing can look like a little.
+LEAST = 1e-12
+
 
 def positive_rate(tpr: Any, fpr: Any, pi: Any) -> Any:
     """Share of the population that is predicted positive."""
@@ -28,8 +31,7 @@ def ratio(numerator: Any, denominator: Any, empty: float = np.nan) -> Any:
         np.asarray(numerator, float), np.asarray(denominator, float)
     )
     result = np.full(numerator.shape, empty)
-    # Rates come from sums and differences, so that nothing can look like a little.
-    np.divide(numerator, denominator, out=result, where=denominator > 1e-12)
+    np.divide(numerator, denominator, out=result, where=denominator > LEAST)
     return result
 
 

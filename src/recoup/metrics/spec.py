@@ -2,8 +2,8 @@
 
 A metric is one decorated function: ``@point_metric`` for a formula of true rates at a threshold,
 ``@area_metric`` for one of a whole curve, ``@proper_metric`` for the losses of a probability. Each
-makes a public function of rows, and registers a :class:`MetricSpec`. Evaluation, comparison, bounds,
-scorers, benchmark and pages loop over these specs; no other list of metrics exists.
+makes a public function of rows, and registers a :class:`MetricSpec`. Evaluation, comparison,
+bounds, scorers, benchmark and pages loop over these specs; no other list of metrics exists.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ HEADINGS: dict[Kind, str] = {
     "point": "At threshold",
     "proper": "Probabilities",
 }
+# Learners of a benchmark give decision values, which are no probabilities.
+KINDS_BENCHED: tuple[Kind, ...] = ("point", "area")
 
 _SHARED = """    alpha : float
         Share of positives among the unlabeled rows. Not needed with ``propensity``{unless}.
@@ -146,10 +148,10 @@ class MetricSpec:
 
     def __post_init__(self) -> None:
         """Read the parameters off the formula, and refuse what cannot be told apart."""
-        if not self.key.isidentifier():
+        if not (self.key.isidentifier() and self.key == self.key.lower()):
             raise InvalidInputError(
-                f"A metric needs a key that can name a column and a function: letters, digits and "
-                f"underscores. Got {self.key!r}."
+                f"A metric needs a key that can name a column and a function: small letters, "
+                f"digits and underscores. Got {self.key!r}."
             )
         if self.key in METRICS:
             raise InvalidInputError(
@@ -157,6 +159,11 @@ class MetricSpec:
             )
         first = 1 if self.kind == "proper" else 3
         given = list(inspect.signature(self.formula).parameters.values())[first:]
+        if any(one.default is one.empty for one in given) and (self.in_evaluate or self.in_bench):
+            raise InvalidInputError(
+                f"The parameters of the metric {self.key!r} need defaults, which evaluations and "
+                f"benchmarks take. Give them some, or pass in_evaluate=False and in_bench=False."
+            )
         object.__setattr__(self, "params", {one.name: one.default for one in given})
         object.__setattr__(self, "short", self.short or self.label)
 
@@ -442,7 +449,6 @@ def proper_metric(
             False,
             source,
             influence=lambda table, mixture, threshold: proper_influence(losses, table, mixture),
-            # Learners of a benchmark give decision values, which are no probabilities.
             in_bench=False,
             sklearn=sklearn,
         )
@@ -501,8 +507,8 @@ def evaluated_specs(*kinds: Kind, probabilities: bool = True) -> list[MetricSpec
 
 
 def benched_specs() -> list[MetricSpec]:
-    """Return the specs that a benchmark measures."""
-    return [spec for spec in specs() if spec.in_bench]
+    """Return the specs that a benchmark measures, those of predictions first."""
+    return [spec for kind in KINDS_BENCHED for spec in specs(kind) if spec.in_bench]
 
 
 def metric_spec(key: str, caller: str) -> MetricSpec:
