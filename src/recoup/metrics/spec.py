@@ -477,7 +477,7 @@ def _public(compute: Any, spec: MetricSpec, answers: str, about: str) -> Any:
         unless="" if spec.needs_alpha else ", or where every label is right",
         more=_METHOD if spec.from_auc_pu and spec.needs_alpha else "",
     )
-    compute.__doc__ = text.rstrip() + words + mark.lstrip("\n") + examples
+    compute.__doc__ = text.rstrip() + words + mark[1:] + examples
     compute.__name__ = compute.__qualname__ = formula.__name__
     compute.__module__ = formula.__module__
     compute.spec = spec
@@ -487,7 +487,7 @@ def _public(compute: Any, spec: MetricSpec, answers: str, about: str) -> Any:
 def forget(key: str) -> None:
     """Take a metric out again, as a test does that has brought its own."""
     for known in (METRICS, POINT_METRICS, AREA_METRICS):
-        known.pop(key, None)  # type: ignore[attr-defined]
+        known.pop(key, None)
 
 
 def specs(*kinds: Kind) -> Iterator[MetricSpec]:

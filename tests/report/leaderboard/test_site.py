@@ -65,7 +65,7 @@ def test_results_are_the_means_of_the_rows(show, rows):
         group = groups[named["Learner"], named["Dataset"], named["Mechanism"]]
         mean, std, n = summary(group, "f1")
         assert named["F1"] == shown(mean, std)
-        assert named["AUC"] == f"{100 * summary(group, 'auc')[0]:.2f}"
+        assert named["AUC"] == f"{100 * summary(group, 'roc_auc')[0]:.2f}"
         assert named["Runs"] == (str(n) if n == 3 else f"{n} of 3")
 
 
