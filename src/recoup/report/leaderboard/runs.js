@@ -4,7 +4,7 @@
 /** @typedef {{ runs: number[] } & Record<string, any>} Group Runs, and their levels by column. */
 /** @typedef {Record<string, string>} Chosen Levels by column. */
 /** @typedef {{ n: number, mean: number, std: number }} Mean */
-/** @typedef {{ key: string, label: string, recovered: boolean }} Metric */
+/** @typedef {{ key: string, label: string, higher_is_better: boolean }} Metric */
 /** @typedef {{ type: keyof typeof ARRAYS, data: string }} Packed Numbers as base64. */
 /** @typedef {[number, number][]} Joined From the lowest to the highest rank of each bar. */
 /** @typedef {[number, number, number, number]} Four A learner's place, and three numbers. */
@@ -30,6 +30,7 @@
  * @property {Record<string, Packed>} codes
  * @property {Record<string, Packed>} numbers
  * @property {Metric[]} metrics
+ * @property {string[]} profile Metrics of a radar.
  * @property {string | null} baseline
  * @property {Record<string, Record<string, number>>} published
  * @property {Record<string, string[]>} published_for
@@ -52,7 +53,7 @@ const Runs = (() => {
 
   /** @type {Board} */
   const page = JSON.parse(Charts.byId("data").textContent ?? "");
-  const { count, ids, levels, metrics, baseline, published, digits } = page;
+  const { count, ids, levels, metrics, profile, baseline, published, digits } = page;
   const { setting: SETTING, reference: REFERENCE } = page;
   const codes = Object.fromEntries(
     Object.entries(page.codes).map(([name, packed]) => [name, unpack(packed)]),
@@ -246,6 +247,7 @@ const Runs = (() => {
     number,
     numbers,
     place,
+    profile,
     published,
     select,
     standing,

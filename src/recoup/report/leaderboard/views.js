@@ -12,7 +12,7 @@ const Views = (() => {
   const { bars, logTicks, power, radar, ranking, scatter } = Boards;
   const { pValue } = Words;
   const { add, bytes, percent, seconds, shorten, spread, whole } = Figures;
-  const RADAR = ["accuracy", "precision", "recall", "f1", "auc"];
+  const RADAR = Runs.profile;
   // Names on pictures; the numbers below them have the whole ones.
   const SHOWN = 24;
   // Label frequencies that span more than this are easier to tell apart on a logarithmic axis.

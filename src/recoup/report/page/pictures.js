@@ -7,7 +7,7 @@
 /** @typedef {{ alpha: number, beta: number, threshold: number }} Position */
 /**
  * @typedef {{ model: any, position: Position, result: Recovered, metrics: any, sharesMoved:
- *   boolean }} View
+ *   boolean, shown: Record<"alpha" | "threshold", string[]> }} View
  */
 
 const Pictures = (() => {
@@ -15,8 +15,6 @@ const Pictures = (() => {
 
   const { byId, color, curves, dots, percent, short, steps, DASHES } = Charts;
   const { missing, number, share } = Words;
-  const ALPHA_METRICS = ["roc_auc", "precision", "f1", "accuracy"];
-  const THRESHOLD_METRICS = ["precision", "recall", "f1"];
   // Densities times width of the axis beyond which one spike would press all the rest flat.
   const STEEP = 8;
   const DIAGONAL = { x: [0, 1], y: [0, 1], color: "var(--grey)", dash: DASHES[2], thin: true };
@@ -106,7 +104,7 @@ const Pictures = (() => {
     curves(figureOf("threshold"), {
       x: { ...unit, label: "Share of rows flagged", format: percent },
       y: { ...unit, label: "Value" },
-      lines: THRESHOLD_METRICS.map((key, i) => ({
+      lines: view.shown.threshold.map((key, i) => ({
         x: result.lift.positiveRate,
         y: result.along(key),
         color: color(i),
@@ -114,9 +112,9 @@ const Pictures = (() => {
         name: label(key),
       })),
       marks: [{ x: result.positiveRate, color: "var(--grey)", name: "this threshold" }],
-      facts: `At this threshold ${THRESHOLD_METRICS.map(
-        (key) => `${label(key)} ${number(metrics[key].recovered)}`,
-      ).join(", ")}.`,
+      facts: `At this threshold ${view.shown.threshold
+        .map((key) => `${label(key)} ${number(metrics[key].recovered)}`)
+        .join(", ")}.`,
     });
     drawScores(view);
     drawCalibration(view);
@@ -232,7 +230,7 @@ const Pictures = (() => {
 
   // Metrics over alpha, which take many recoveries.
   /** @type {(view: View, alphas: number[], values: Record<string, ArrayLike<number>>) => void} */
-  function drawOverAlpha({ model: one, result, sharesMoved, position }, alphas, values) {
+  function drawOverAlpha({ model: one, result, sharesMoved, position, shown }, alphas, values) {
     const label = (/** @type {string} */ key) => one.specs[key].label;
     const top = alphas[alphas.length - 1];
     const [low, high] = one.evaluation.alpha_interval || [];
@@ -254,7 +252,7 @@ const Pictures = (() => {
       x: { low: 0, high: top, label: "alpha: positives among unlabeled rows" },
       y: { ...unit, label: "Value" },
       bands: !sharesMoved && low !== undefined ? [interval] : [],
-      lines: ALPHA_METRICS.map((key, i) => ({
+      lines: shown.alpha.map((key, i) => ({
         x: alphas,
         y: values[key],
         color: color(i),
@@ -265,9 +263,11 @@ const Pictures = (() => {
         { x: position.alpha, color: "var(--ink)", name: "alpha here" },
         ...(result.alphaUpper < top ? [limit] : []),
       ],
-      facts: `${ALPHA_METRICS.map(
-        (key) => `${label(key)} from ${number(values[key][0])} to ${number(values[key][last])}`,
-      ).join("; ")}.`,
+      facts: `${shown.alpha
+        .map(
+          (key) => `${label(key)} from ${number(values[key][0])} to ${number(values[key][last])}`,
+        )
+        .join("; ")}.`,
     });
   }
 
