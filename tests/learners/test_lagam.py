@@ -9,15 +9,13 @@ import torch
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.contrast import contrastive_losses, k_means, nearest
 from recoup.learners._training.stages import Batch
 from recoup.learners.lagam import (
     LaGAM,
     balanced_loss,
-    contrastive_losses,
-    k_means,
     label_gradient,
     label_momentum,
-    nearest,
     support_loss,
     weight_gradient,
 )

@@ -43,19 +43,19 @@ class LearnerTags:
         How time grows with the number n of rows.
     source : str
         Where it was published.
-    needs_alpha : bool
+    needs_alpha : bool, default=False
         Whether it cannot be fitted without the share of positives among the unlabeled rows.
-    estimates_alpha : bool
+    estimates_alpha : bool, default=False
         Whether it finds that share itself on the way.
-    schemes : tuple of {"single-sample", "case-control"}
+    schemes : tuple of str, default=("single-sample", "case-control")
         The designs that its theory covers.
-    selection : {"SCAR", "SAR"}
+    selection : {"SCAR", "SAR"}, default="SCAR"
         Whether labels must be a random sample of the positives.
-    backend : {"numpy", "torch"}
+    backend : {"numpy", "torch"}, default="numpy"
         What computes it.
-    requires_true_labels : bool
+    requires_true_labels : bool, default=False
         Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
-    effort : float
+    effort : float, default=0.1
         What a fit takes, roughly, in fits of ``pn``: to start long ones first, and to guess times.
     """
 
@@ -134,10 +134,12 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            Above zero where a row is taken for positive.
         """
         check_is_fitted(self)
         return self._decide(self._checked_rows(X, reset=False))
@@ -148,10 +150,12 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to classify, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            1 positive, 0 negative.
         """
         return (self.decision_function(X) > 0).astype(int)
 
@@ -164,14 +168,16 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            Rows that were not trained on, with the features of the training rows.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
-            Row weights.
+            How much each row counts. By default all count alike.
 
         Returns
         -------
         float
+            From 0 to 1; 1/2 for scores that say nothing.
         """
         return aul(s, self.decision_function(X), sample_weight=sample_weight)
 
