@@ -45,8 +45,8 @@ class SAREM(PULearner):
 
     Attributes
     ----------
-    classifier_ : classifier
-        Fitted, gives h.
+    posterior_model_ : classifier
+        What h was learned with.
     propensity_ : ndarray of shape (n,)
         The e(x) of the labeled and unlabeled training rows.
     alpha_ : float
