@@ -44,7 +44,7 @@ class BaggingPU(ClassifierLearner):
         Number of classifiers. More of them make scores steadier and take longer.
     n_drawn : int or None, default=None
         Unlabeled rows that each classifier sees, drawn with replacement. None takes as many as
-        there are labeled rows, as published; fewer make the classifiers differ more.
+        there are labeled rows; fewer make the classifiers differ more.
     n_jobs : int or None, default=None
         Fits at the same time, as in scikit-learn. The scores do not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -61,8 +61,7 @@ class BaggingPU(ClassifierLearner):
     threshold_ : float
         What was subtracted to make zero the border.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)

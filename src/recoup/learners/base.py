@@ -56,7 +56,8 @@ class LearnerTags:
     requires_true_labels : bool, default=False
         Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
     effort : float, default=0.1
-        What a fit takes, roughly, in fits of ``pn``: to start long ones first, and to guess times.
+        How long a fit takes, roughly, if one of ``pn`` takes 1. Benchmarks start long fits first,
+        and guess times from it.
     """
 
     key: str
@@ -75,9 +76,22 @@ class LearnerTags:
 class PULearner(ClassifierMixin, BaseEstimator):
     """Base of the learners that have tags: they see features and s, and never a true class.
 
-    A subclass has ``tags``, a constructor that stores its parameters (``random_state`` the last
-    of them, ``alpha`` one of them if it has a use for it), and two methods: ``_fit``, which may
-    read ``alpha_``, and ``_decide``.
+    To add a learner, write a subclass with ``tags``, a constructor that stores its parameters
+    without changing them (``random_state`` the last of them, ``alpha`` one of them if it needs
+    one), and two methods: ``_fit``, which may read ``alpha_``, and ``_decide``.
+
+    Attributes
+    ----------
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
     """
 
     tags: ClassVar[LearnerTags]

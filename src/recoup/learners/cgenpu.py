@@ -102,12 +102,12 @@ class CGenPU(GeneratingLearner):
        K(1, A(x_L)) + K(A(x_L), A(g_+)) + K(A(g_+), 1 - A(g_-)), \\
        BCE(D(g_+), 1) + BCE(D(g_-), 1) + a \, [K(A(x_L), A(g_+)) + K(A(g_+), 1 - A(g_-))] .
 
-    The positive mode learns what labeled rows look like; what it leaves of the unlabeled ones is
-    for the negative mode. Nothing forces that mode to be all negatives, or to look like real rows:
-    of many features, or of binary ones, the generator makes rows that A tells from real ones by
-    their faults, and then all real rows are positive. So three things are added, which the authors
-    do not have. Made rows are remembered, because A would forget what was wrong with earlier ones.
-    With alpha, the mean of A over unlabeled rows is drawn to it, by
+    Made positives come to look like labeled rows. Together with them, made negatives come to look
+    like the unlabeled rows. Nothing forces the negatives to be complete, or to look real: with many
+    features, or binary ones, A can tell made rows from real ones by their faults, and then it calls
+    all real rows positive. So three things are added that the authors do not have. Made rows are
+    remembered, because A would forget what was wrong with earlier ones. With alpha, the mean of A
+    over unlabeled rows is drawn to it, by
     :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss, and a row is positive where its score is
     among the highest :math:`\pi` of the training population.
 
@@ -122,7 +122,8 @@ class CGenPU(GeneratingLearner):
     most_steps : int, default=200
         Steps of an epoch where a pass over the unlabeled rows has more.
     auxiliary_weight : float, default=1.0
-        Weight a of the classifier's word in the generator's loss. The published value.
+        Weight a of the two terms with the classifier in the generator's loss. This is the published
+        value.
     prior_weight : float, default=1.0
         Weight w of alpha in the loss of A. With 0 unlabeled rows reach A through the generator
         alone, as by the authors.
@@ -211,8 +212,7 @@ class CGenPU(GeneratingLearner):
         Mean of A over the unlabeled rows: near their share of positives if all went well, which
         says something only where ``prior_weight`` is 0.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -70,14 +70,15 @@ class DistPU(AligningLearner):
         Epochs of the first stage, at most: it ends where the risk of the held-out rows is lowest.
         Weights of this stage are never kept.
     warm_up_learning_rate : float, default=5e-4
-        Step size in the first stage, which falls to zero along a cosine. The published value.
+        Step size in the first stage, which falls to zero along a cosine. This is the published
+        value.
     warm_up_weight_decay : float, default=5e-3
-        Penalty on large weights in the first stage. The published value.
+        Penalty on large weights in the first stage. This is the published value.
     mixing_weight : float, default=5.0
-        Weight of the mixed rows in the second stage. The published value.
+        Weight of the mixed rows in the second stage. This is the published value.
     mixing_shape : float, default=6.0
         Both parameters of the beta distribution that the shares of mixing come from. The larger it
-        is, the nearer the shares are to one half. The published value.
+        is, the nearer the shares are to one half. This is the published value.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -131,8 +132,7 @@ class DistPU(AligningLearner):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

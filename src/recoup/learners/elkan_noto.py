@@ -53,11 +53,11 @@ class ElkanNoto(ClassifierLearner):
     Parameters
     ----------
     mode : {"rescale", "duplicate"}, default="rescale"
-        Divide by c, or fit the second classifier, which can use what the labels alone do not show.
+        Divide by c, or fit the second classifier, which takes about twice as long.
     rule : {"e1", "e2", "e3"}, default="e1"
         How c is read off the held-out rows: the mean of g over labeled rows; their part of the sum
-        over all rows; the maximum. e1, which the authors prefer, and e2 are too low where the
-        classes overlap; e3 is too high where g is noisy.
+        over all rows; the maximum. e1 and e2 are too low where the classes overlap, e3 is too high
+        where g is noisy.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
         A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
         tells the labels clearly better than logistic regression. Its ``predict_proba`` must be

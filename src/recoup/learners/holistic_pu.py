@@ -122,8 +122,9 @@ class HolisticPU(TorchPULearner):
               \quad \psi(u) = \mathrm{sign}(u) \log(1 + |u| + u^2 / 2)
 
     and the cut that leaves two groups with the least spread says which rows are taken for positive.
-    A new network is trained on these pseudo-labels, whose weight rises from 0 to 1, and shall say
-    of a strongly changed row what it says, when it is sure, of a weakly changed one.
+    A new network is trained on these pseudo-labels, whose weight rises from 0 to 1. Each row is
+    also shown strongly changed, and shall then get the class that it has when weakly changed, if
+    the network is sure of that.
 
     Parameters
     ----------
@@ -134,12 +135,12 @@ class HolisticPU(TorchPULearner):
         pseudo-positives there.
     trend_epochs : int, default=15
         Epochs of the first network, at least 2. The trends are those of the first ones of them, as
-        many as tell held-out labeled rows best; where nothing is held out, of all. The published
-        value; see the notes.
+        many as tell held-out labeled rows best; where nothing is held out, of all. This is the
+        published value; see the notes.
     steps_per_epoch : int, default=512
-        Steps that count as an epoch; one pass over the unlabeled rows where that is shorter. The
-        published value. Where predictions have settled after one epoch, there is no trend left to
-        see.
+        Steps that count as an epoch; one pass over the unlabeled rows where that is shorter. This
+        is the published value. Where predictions have settled after one epoch, there is no trend
+        left to see.
     trend : {"pairs", "adjacent"}, default="pairs"
         The published form above, or that of the released code, the mean of log(1 + d + d²/2) over
         the changes d from an epoch to the next, which is above zero for predictions that only
@@ -152,13 +153,14 @@ class HolisticPU(TorchPULearner):
         a group of their own.
     smoothing : float, default=0.1
         Share of a label that is spread over both classes, for labeled rows of the first network.
-        The published value.
+        This is the published value.
     averaging : float, default=0.999
         Share of itself that the mean of the first network's weights keeps in each of 512 steps; in
-        an epoch of fewer steps, it forgets as much. That mean makes the predictions. The published
-        value.
+        an epoch of fewer steps, it forgets as much. That mean makes the predictions. This is the
+        published value.
     confidence : float, default=0.9
-        From which probability on a prediction is a target for the strong view. The published value.
+        From which probability on a prediction is a target for the strong view. This is the
+        published value.
     flip : bool or None, default=None
         Whether mirror images are of the same class. None says so for images with colors only,
         because digits and letters change their meaning.
@@ -173,10 +175,10 @@ class HolisticPU(TorchPULearner):
     epochs : int, default=25
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
         where the selection in ``history_`` still rises at the end. Here those of the second
-        network. The published value.
+        network. This is the published value.
     batch_size : int, default=64
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
-        published value.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
     learning_rate : float, default=0.003
@@ -184,7 +186,7 @@ class HolisticPU(TorchPULearner):
         the loss hardly moves. It falls along a wave to a fifth. The authors take 0.0005 to 0.002.
     weight_decay : float, default=5e-4
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. On matrices alone. The published value.
+        heart. On matrices alone. This is the published value.
     optimizer : {"adam", "sgd"}, default="sgd"
         Adam, or stochastic gradient descent with momentum 0.9. Here the momentum is Nesterov's, as
         published.
@@ -223,8 +225,7 @@ class HolisticPU(TorchPULearner):
     watched_epochs_ : int
         The number of epochs that the trends are from.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -148,11 +148,11 @@ class LaGAM(TorchPULearner):
     a PU support set; call its results by that name** (``support_`` says which one it was). A share
     of the labeled and of the population's rows is then set aside, and their negative part is what
     remains of the population's loss when that of positives is taken off, as in nnPU, divided by the
-    share of negatives. Two more things differ then. Features enter the step for trial less their
-    mean in the batch, because through what they have in common, soft labels would move the
-    threshold and not the boundary. And a row counts as positive if it scores among the share
-    :math:`\pi` of the population's highest, as seen on rows that were set aside or held out;
-    :math:`B` itself asks for equal errors in both classes.
+    share of negatives. Two more things differ then. In the step for trial, the mean of the features
+    in the batch is subtracted from them: otherwise soft labels would move the threshold instead of
+    the boundary. And a row is positive if its score is above the threshold that the share
+    :math:`\pi` of the population exceeds, measured on rows that were set aside or held out,
+    because :math:`B` itself makes the errors of both classes equal.
 
     Parameters
     ----------
@@ -167,14 +167,15 @@ class LaGAM(TorchPULearner):
         Number of groups that features are put into at the beginning of each epoch. The default is
         that of PU-Bench; the authors take 5 (CIFAR-10) or 100.
     neighbors : int, default=10
-        Nearest views that count as partners, from an eighth of all epochs on. The published value.
+        Nearest views that count as partners, from an eighth of all epochs on. This is the published
+        value.
     temperature : float, default=0.07
-        By which similarities in the contrastive loss are divided. The published value.
+        By which similarities in the contrastive loss are divided. This is the published value.
     momentum : tuple of float, default=(0.95, 0.8)
-        The share :math:`\rho` that a soft label keeps, in the first epoch and in the last. The
-        published values; nearer to 1, labels move more slowly.
+        The share :math:`\rho` that a soft label keeps, in the first epoch and in the last. These
+        are the published values; nearer to 1, labels move more slowly.
     meta_learning_rate : float, default=0.001
-        Size of the step for trial. The published value.
+        Size of the step for trial. This is the published value.
     support_fraction : float, default=0.2
         Share of the rows to train on that is set aside as support, where none is given. Where that
         is fewer than four labeled rows, the rows to train on are the support too.
@@ -207,7 +208,7 @@ class LaGAM(TorchPULearner):
         the loss hardly moves. It falls to a tenth three times. The authors take 1e-3.
     weight_decay : float, default=1e-4
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. The published value.
+        heart. This is the published value.
     optimizer : {"adam", "sgd"}, default="sgd"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -242,8 +243,7 @@ class LaGAM(TorchPULearner):
     implied_alpha_ : float
         Mean soft label of the unlabeled rows at the end.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -171,8 +171,7 @@ class LBE(TorchPULearner):
         Mean of w over the unlabeled rows. Only the product :math:`h \eta` can be learned from
         labels, so take it for a hint.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -141,8 +141,7 @@ class MPEPU(TorchPULearner):
         The alpha of each epoch after the warm-up, and of the kept weights. An estimate moves by at
         most 0.1 from one epoch to the next.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -23,9 +23,9 @@ from recoup.learners.base import LearnerTags
 class Naive(ClassifierLearner):
     r"""Tell labeled from unlabeled rows, as if the unlabeled ones were negative.
 
-    The scores rank rows well, but :math:`g(x) = P(s=1 \mid x)` stays below 1/2 for most
-    positives where few of them are labeled, so that hardly any row is called positive. Given
-    alpha, g is turned into the chance to be positive ("PvU, rescaled"):
+    The scores rank rows well. But where few positives are labeled, :math:`g(x) = P(s=1 \mid x)`
+    is below 1/2 for most of them, so that hardly any row is called positive. Given alpha, g is
+    turned into the chance to be positive ("PvU, rescaled"):
 
     .. math::
 
@@ -60,8 +60,7 @@ class Naive(ClassifierLearner):
     population_ : Population or None
         What turns its probabilities into those of being positive; None without alpha.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)

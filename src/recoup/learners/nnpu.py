@@ -97,8 +97,7 @@ class NNPU(UPU):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -49,9 +49,9 @@ class Oracle(ClassifierLearner):
     shift_ : float
         What is added to its logits.
     alpha_ : None
-        A supervised learner needs none.
+        A supervised learner needs no prior.
     prior_ : None
-        Likewise.
+        A supervised learner needs no prior.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int

@@ -102,22 +102,23 @@ class P3Mix(TorchPULearner):
         in mode e and 0.8 in mode c.
     n_candidates : int, default=100
         The number k of labeled rows next to the boundary that partners come from; all labeled rows
-        if there are fewer. The published value.
+        if there are fewer. This is the published value.
     mixing_shape : float, default=1.0
-        Both parameters of the beta distribution of :math:`\lambda`, of which the larger of it and
-        its rest is taken. The published value.
+        Both parameters of the beta distribution of :math:`\lambda`. Of :math:`\lambda` and :math:`1
+        - \lambda` the larger one is used. This is the published value.
     mix_layer : int or None, default=None
         Where to mix: -1 for rows as they are, k for what comes out of the layer k with weights,
         counted from 0. None takes rows of vectors, and the output of the last convolution for
         images, as published.
     labeled_weight : float, default=1.0
-        Weight :math:`\omega_P` of labeled rows in the loss. The published value.
+        Weight :math:`\omega_P` of labeled rows in the loss. This is the published value.
     unlabeled_weight : float, default=1.0
-        Weight :math:`\omega_U` of unlabeled rows in the loss. The published value.
+        Weight :math:`\omega_U` of unlabeled rows in the loss. This is the published value.
     entropy_weight : float, default=0.1
-        Weight :math:`\omega_H` of the entropy of predictions. The published value.
+        Weight :math:`\omega_H` of the entropy of predictions. This is the published value.
     teacher_weight : float, default=1.0
-        Weight :math:`\omega_R` of agreement with the teacher, in mode e. The published value.
+        Weight :math:`\omega_R` of agreement with the teacher, in mode e. This is the published
+        value.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -140,7 +141,7 @@ class P3Mix(TorchPULearner):
         the loss hardly moves. The authors take 5e-5, for convolutions.
     weight_decay : float, default=1e-6
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. The published value.
+        heart. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -173,8 +174,7 @@ class P3Mix(TorchPULearner):
     teacher_ : Module
         The network with the mean weights, in which those after the warm-up count once; mode e only.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -98,21 +98,22 @@ class PAN(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=200
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. The published value. Weights of
-        the first tenth are not kept.
+        where the selection in ``history_`` still rises at the end. This is the published value.
+        Weights of the first tenth are not kept.
     batch_size : int, default=300
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
-        published value for text. Terms are means, weighted as sums over batches in the ratio of the
-        data would be, so that this changes nothing but the noise.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value for text. Terms are means, weighted as sums over batches in the ratio of
+        the data would be, so that this changes nothing but the noise.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
     learning_rate : float, default=1e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. Here that of C. The published value; Adam's first beta is 0.5.
+        the loss hardly moves. Here that of C. This is the published value; Adam's first beta is
+        0.5.
     weight_decay : float, default=1e-3
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. The published value.
+        heart. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -148,8 +149,7 @@ class PAN(TorchPULearner):
         Mean of D over the population. Near 0, D has learned the labeled rows by heart, and C calls
         nothing positive.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

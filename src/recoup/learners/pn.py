@@ -89,11 +89,11 @@ class PN(TorchPULearner):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : None
-        A supervised learner needs none.
+        A supervised learner needs no prior.
     prior_ : None
-        Likewise.
+        A supervised learner needs no prior.
     pi_ : None
-        Likewise.
+        A supervised learner needs no prior.
     offset_ : float
         What the network's output must exceed for a row to count as positive.
     history_ : list of dict

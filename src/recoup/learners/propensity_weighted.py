@@ -58,8 +58,7 @@ class PropensityWeighted(ClassifierLearner):
     propensity_ : ndarray of shape (n,)
         The e of the labeled and unlabeled training rows.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)

@@ -274,8 +274,8 @@ class PUAUL(KernelRanker):
         Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
         published, or 500 above 20,000 rows. Time grows with its square.
     widths : sequence of float, default=(0.125, 0.25, 0.5, 1.0, 1.5, 2.0)
-        Kernel widths to choose from, in multiples of the median distance between rows. The
-        published values.
+        Kernel widths to choose from, in multiples of the median distance between rows. These are
+        the published values.
     ridges : sequence of float or None, default=None
         Values of :math:`\lambda` to choose from. None takes the ten published ones from 0.001 to
         10, and one more beyond either end if that is where the best one lies.
@@ -303,8 +303,7 @@ class PUAUL(KernelRanker):
     threshold_ : float
         What was taken from the scores so that zero is the border; 0 without alpha.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)
@@ -398,8 +397,8 @@ class PUAUC(KernelRanker):
         Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
         published, or 500 above 20,000 rows. Time grows with its square.
     widths : sequence of float, default=(0.125, 0.25, 0.5, 1.0, 1.5, 2.0)
-        Kernel widths to choose from, in multiples of the median distance between rows. The
-        published values.
+        Kernel widths to choose from, in multiples of the median distance between rows. These are
+        the published values.
     ridges : sequence of float or None, default=None
         Values of :math:`\lambda` to choose from. None takes the ten published ones from 0.001 to
         10, and one more beyond either end if that is where the best one lies.
@@ -427,8 +426,7 @@ class PUAUC(KernelRanker):
     threshold_ : float
         What was taken from the scores so that zero is the border; 0 without alpha.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)

@@ -55,12 +55,12 @@ class PUET(PULearner):
         and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
         sample, and the labeled ones were collected apart.
     n_estimators : int, default=100
-        Number of trees. More of them make scores steadier and take longer. The published value.
+        Number of trees. More of them make scores steadier and take longer. This is the published
+        value.
     risk : {"nnpu", "upu"}, default="nnpu"
         Whether :math:`W_n` below zero counts as zero, as published, or as it is.
     loss : {"quadratic", "logistic"}, default="quadratic"
-        The loss whose least value is the risk of a node. The published default; see the two
-        formulas above.
+        Which of the two risks above a node has. The first is the published default.
     max_features : int, float, "sqrt" or None, default="sqrt"
         Features that do not stay the same within a node to try there: a number, a share of all, the
         square root of their number, as published, or all. It is rounded up.
@@ -95,8 +95,7 @@ class PUET(PULearner):
     node_votes_ : ndarray of shape (n_nodes,)
         The vote of a leaf.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float

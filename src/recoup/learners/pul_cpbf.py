@@ -134,8 +134,8 @@ class PULCPBF(TorchPULearner):
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
         as ``"bbe"``. If it is wrong by a factor, so are all the levels.
     fence : tuple of float, default=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-        The levels, in rising order. The published values; more levels make the soft labels finer,
-        and each a little noisier.
+        The levels, in rising order. These are the published values; more levels make the soft
+        labels finer, and each a little noisier.
     fence_epochs : int, default=50
         Passes over the labeled rows to train the fence, at most: it ends where held-out rows have
         the lowest loss, because classifiers that know the labels by heart call all other rows
@@ -149,15 +149,15 @@ class PULCPBF(TorchPULearner):
         the guesses of a new network, which the labeled rows pull up, can make it call everything
         positive and go on to believe so.
     guess_weight : float, default=0.5
-        Share of the guess, against the soft label, in what the weak view is trained to. The
+        Share of the guess, against the soft label, in what the weak view is trained to. This is the
         published value.
     labeled_weight : float, default=0.3
         Weight v of labeled rows. The authors take 1, which pulls f up, as said above.
     unlabeled_weight : float, default=0.85
-        Weight w of unlabeled rows. The published value.
+        Weight w of unlabeled rows. This is the published value.
     temperature : float, default=0.5
         By which probabilities of guesses are sharpened before they are compared with
-        ``confidence``; lower is sharper. The published value.
+        ``confidence``; lower is sharper. This is the published value.
     confidence : float, default=0.9
         Sharpened probability from which on a guess is confident. With the published values of both
         that is a probability of 3/4.
@@ -172,18 +172,18 @@ class PULCPBF(TorchPULearner):
     epochs : int, default=25
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
         where the selection in ``history_`` still rises at the end. Here those of f, of 512 steps at
-        most. The published value.
+        most. This is the published value.
     batch_size : int, default=64
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
-        published value.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
     learning_rate : float, default=2e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. The published value.
+        the loss hardly moves. This is the published value.
     weight_decay : float, default=5e-3
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. The published value.
+        heart. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -219,8 +219,7 @@ class PULCPBF(TorchPULearner):
     fence_shift_ : float
         What was added to the fence's scores. Far from 0, the fence or alpha is wrong.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

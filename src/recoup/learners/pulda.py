@@ -83,14 +83,15 @@ class PULDA(AligningLearner):
         Between the mean prediction of the population and the prior: the plain difference, or the
         smooth :math:`D_T` of the authors. See the notes.
     temperature : float, default=3.5
-        T of the smooth distance. The larger it is, the nearer that is to the plain difference. The
-        published value.
+        T of the smooth distance. The larger it is, the nearer that is to the plain difference. This
+        is the published value.
     margin : float, default=0.6
-        How far the logits of rows shall be from the boundary. The published value.
+        How far the logits of rows shall be from the boundary. This is the published value.
     population_momentum : float, default=0.85
-        Weight of the past in the running means of predictions, from 0 to 1. The published value.
+        Weight of the past in the running means of predictions, from 0 to 1. This is the published
+        value.
     margin_momentum : float, default=0.5
-        Weight of the past in the running means of C. The published value.
+        Weight of the past in the running means of C. This is the published value.
     alpha : float, PriorEstimate or str, default="estimate"
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
@@ -99,14 +100,15 @@ class PULDA(AligningLearner):
         Epochs of the first stage, at most: it ends where the risk of the held-out rows is lowest.
         Weights of this stage are never kept.
     warm_up_learning_rate : float, default=1e-4
-        Step size in the first stage, which falls to zero along a cosine. The published value.
+        Step size in the first stage, which falls to zero along a cosine. This is the published
+        value.
     warm_up_weight_decay : float, default=5e-4
-        Penalty on large weights in the first stage. The published value.
+        Penalty on large weights in the first stage. This is the published value.
     mixing_weight : float, default=4.2
-        Weight of the mixed rows in the second stage. The published value.
+        Weight of the mixed rows in the second stage. This is the published value.
     mixing_shape : float, default=11.0
         Both parameters of the beta distribution that the shares of mixing come from. The larger it
-        is, the nearer the shares are to one half. The published value.
+        is, the nearer the shares are to one half. This is the published value.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -160,8 +162,7 @@ class PULDA(AligningLearner):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

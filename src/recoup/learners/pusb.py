@@ -13,11 +13,12 @@ from recoup.learners.nnpu import NNPU
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PUSB(NNPU):
-    r"""Rank by a PU risk, and call positive the share of rows that alpha says.
+    r"""Rank rows by a PU risk, and call as many of them positive as alpha says.
 
     If clear positives get labels more often than doubtful ones, :math:`P(y=1 \mid x)` cannot be
-    learned, but its order can: labeled rows against the population rank alike. The threshold is
-    set so that the share :math:`\pi` of the training population lies above it.
+    learned. The order of rows by it can: a network that tells labeled rows from the population
+    ranks rows in the same order. The threshold is set so that the share :math:`\pi` of the training
+    population lies above it.
 
     Parameters
     ----------
@@ -92,8 +93,7 @@ class PUSB(NNPU):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -106,7 +106,7 @@ class RobustPU(NNPU):
         for a network with one hidden layer, the risk throws deeper ones off: on Connect-4 they came
         to call every row negative.
     warm_up_weight_decay : float, default=1e-4
-        Penalty on large weights while nnPU is trained. The published value.
+        Penalty on large weights while nnPU is trained. This is the published value.
     weighting : str, default="welsch"
         What makes a weight of h and :math:`\lambda`: ``"welsch"`` as above, the published choice;
         ``"hard"``, which is 1 where h is below :math:`\lambda`; ``"linear"``, ``"polynomial"`` and
@@ -115,19 +115,20 @@ class RobustPU(NNPU):
     hardness : {"logistic", "sigmoid"}, default="logistic"
         How hard a row is: its logistic loss as above, or the probability of the other class.
     labeled_thresholds : tuple of float, default=(0.1, 1.0)
-        The first and the last :math:`\lambda` of labeled rows. The published values.
+        The first and the last :math:`\lambda` of labeled rows. These are the published values.
     unlabeled_thresholds : tuple of float, default=(0.11, 1.0)
-        The first and the last :math:`\lambda` of unlabeled rows. The published values. A lower last
-        one keeps more rows light until the end.
+        The first and the last :math:`\lambda` of unlabeled rows. These are the published values. A
+        lower last one keeps more rows light until the end.
     growth : {"linear", "convex", "concave", "exp", "const"}, default="linear"
         How :math:`\lambda` comes from the first value to the last: evenly, fast first, slowly
         first, half of what is left in each episode, not at all.
     growth_episodes : int, default=5
-        Episodes until the last :math:`\lambda` is reached. The published value.
+        Episodes until the last :math:`\lambda` is reached. This is the published value.
     labeled_temperature : float, default=1.0
-        The :math:`\tau_L` that scores of labeled rows are divided by. The published value.
+        The :math:`\tau_L` that scores of labeled rows are divided by. This is the published value.
     unlabeled_temperature : float, default=1.3
-        The :math:`\tau_U` that scores of unlabeled rows are divided by. The published value.
+        The :math:`\tau_U` that scores of unlabeled rows are divided by. This is the published
+        value.
     momentum : float, default=0.0
         Share that the weight of a row keeps of that in the episode before. The published value is
         0.
@@ -174,7 +175,7 @@ class RobustPU(NNPU):
         the loss hardly moves. Here that of the episodes. The authors take 1e-2.
     weight_decay : float, default=0.0
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. Here that of the episodes. The published value.
+        heart. Here that of the episodes. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -206,8 +207,7 @@ class RobustPU(NNPU):
     network_ : Module
         The trained network, with the weights that were kept.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

@@ -45,8 +45,8 @@ class SAREM(PULearner):
 
     Attributes
     ----------
-    posterior_model_ : classifier
-        What h was learned with.
+    posterior_model_ : fitted model
+        What h was learned with: the classifier, on the rows as it needs them.
     propensity_ : ndarray of shape (n,)
         The e(x) of the labeled and unlabeled training rows.
     alpha_ : float

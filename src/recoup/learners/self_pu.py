@@ -152,13 +152,13 @@ class SelfPU(TorchPULearner):
         as ``"bbe"``.
     paces : tuple of float, default=(0.4, 0.6)
         Share of the unlabeled rows that each of the two students would trust after half of the
-        epochs; the last choice comes earlier, at 0.4 of these. The published values. Lower them
-        where the classes overlap much.
+        epochs; the last choice comes earlier, at 0.4 of these. These are the published values.
+        Lower them where the classes overlap much.
     first_selection : float, default=0.05
-        Share of the epochs after which trusted rows are first chosen. The published value.
+        Share of the epochs after which trusted rows are first chosen. This is the published value.
     n_selections : int, default=4
-        How often they are chosen, at equal distances, until the teachers come in. The published
-        value.
+        How often they are chosen, at equal distances, until the teachers come in. This is the
+        published value.
     teachers_from : float, default=0.25
         Share of the epochs after which the teachers come in, as published. Only weights after that
         are kept.
@@ -172,7 +172,7 @@ class SelfPU(TorchPULearner):
         Take the trusted positives out of the prior of the rows that are left to nnPU.
     agreement : float, default=0.1
         Students learn from each other where their squared difference is below this share of the
-        loss. The published value; 0 keeps them apart.
+        loss. This is the published value; 0 keeps them apart.
     consistency : float, default=0.3
         Weight of the squared difference from the teacher. It rises slowly, as published: to a fifth
         of this in the last epoch.
@@ -181,9 +181,10 @@ class SelfPU(TorchPULearner):
         trusted between nnPU and its entropy, such that a step makes held-out rows surer. This needs
         second derivatives, and about three times as long.
     calibration_rate : float, default=1e-3
-        Step size of that step. The published value.
+        Step size of that step. This is the published value.
     calibration_budget : float, default=0.0625
-        Share of a batch that may go to the entropy where ``calibrate`` is on. The published value.
+        Share of a batch that may go to the entropy where ``calibrate`` is on. This is the published
+        value.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -194,20 +195,20 @@ class SelfPU(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=200
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. The published value. All else in
-        the schedule is in shares of them.
+        where the selection in ``history_`` still rises at the end. This is the published value. All
+        else in the schedule is in shares of them.
     batch_size : int, default=256
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
-        published value.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
     learning_rate : float, default=5e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. It falls to zero along a cosine. The published value.
+        the loss hardly moves. It falls to zero along a cosine. This is the published value.
     weight_decay : float, default=5e-3
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. The published value.
+        heart. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -244,8 +245,7 @@ class SelfPU(TorchPULearner):
     second_teacher_ : Module
         The teacher of the second student.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

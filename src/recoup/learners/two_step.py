@@ -50,7 +50,8 @@ class TwoStep(ClassifierLearner):
         tells the labels clearly better than logistic regression. It serves both steps, must take
         ``sample_weight``, and needs ``predict_proba`` or ``decision_function``.
     spy_share : float, default=0.15
-        Share of the labeled rows that are spies. The authors take 0.1 to 0.2.
+        Share of the labeled rows that are spies. More of them make the limit for negatives
+        steadier, and leave fewer labels to the first classifier.
     noise : float, default=0.15
         Share of the spies that may score lower than a row that is taken as negative. Raise it where
         too few negatives are found.
@@ -71,7 +72,7 @@ class TwoStep(ClassifierLearner):
     alpha_ : None
         This learner uses no prior.
     prior_ : None
-        Likewise.
+        This learner uses no prior.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int

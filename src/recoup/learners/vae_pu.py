@@ -129,7 +129,7 @@ class VAEPU(GeneratingLearner):
 
     A ninth of the epochs goes to the autoencoder alone, after which the mixture is fitted and then
     kept. Two ninths train generator and adversary (stage A), two the classifier alone (B), one
-    generator and adversary with the classifier's word (C), one all of them (D), and two the
+    generator and adversary with the classifier's loss (C), one all of them (D), and two the
     classifier alone (E); the authors give four to A and one to B and to E. The mixture prior has
     the share of positives of all rows, counted once and not for each feature of :math:`h_y`, which
     the authors' program does.
@@ -141,15 +141,15 @@ class VAEPU(GeneratingLearner):
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
         as ``"bbe"``. With few of them the learner comes to take unlabeled for negative.
     class_dimensions : int, default=10
-        Length of :math:`h_y`. The published value for MNIST.
+        Length of :math:`h_y`. This is the published value for MNIST.
     observation_dimensions : int, default=2
-        Length of :math:`h_o`. The published value for MNIST.
+        Length of :math:`h_o`. This is the published value for MNIST.
     adversarial_weight : float, default=0.1
-        Weight of looking unlabeled. The published value for labels at random; for labels that
-        depend on the features the authors take 1 to 3.
+        Weight of looking unlabeled. This is the published value for labels at random; for labels
+        that depend on the features the authors take 1 to 3.
     positive_weight : float, default=1.0
-        Weight of looking positive. The published value for labels at random; for labels that depend
-        on the features the authors take 1 to 10.
+        Weight of looking positive. This is the published value for labels at random; for labels
+        that depend on the features the authors take 1 to 10.
     keep_residual : bool, default=True
         Whether to add to a virtual row what the autoencoder loses of the labeled row that it is
         made from: :math:`\tilde x = x + \hat x(h_y, h_o') - \hat x(h_y, h_o)`. The authors take
@@ -184,11 +184,11 @@ class VAEPU(GeneratingLearner):
         least 16.
     learning_rate : float, default=3e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. The published value for the generator; the authors train the
+        the loss hardly moves. This is the published value for the generator; the authors train the
         classifier for MNIST at 1e-5, for longer.
     weight_decay : float, default=1e-5
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. Here for the classifier alone. The published value.
+        heart. Here for the classifier alone. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
@@ -236,8 +236,7 @@ class VAEPU(GeneratingLearner):
         Share of the labeled rows that are more likely under the positive part of the mixture. Near
         one half the two parts do not stand for the classes.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float or None

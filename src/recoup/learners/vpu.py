@@ -51,9 +51,10 @@ class VPU(TorchPULearner):
 
     .. math:: L = \log E_X[\Phi(x)] - E_P[\log \Phi(x)]
 
-    which does not change if :math:`\Phi` is multiplied by a number. Points mixed of population
-    rows and positives, where :math:`\Phi` shall be mixed likewise, keep it in place. A row is
-    positive where :math:`\Phi` exceeds half of its largest value among the training rows.
+    which does not change if :math:`\Phi` is multiplied by a number. A second term settles that
+    number: at points between a population row and a labeled one, :math:`\Phi` shall be the same
+    mixture of its value at the first and of 1. A row is positive where :math:`\Phi` exceeds half of
+    its largest value among the training rows.
 
     Parameters
     ----------
@@ -119,13 +120,12 @@ class VPU(TorchPULearner):
     ----------
     network_ : Module
         The trained network, with the weights that were kept.
-    alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
-    prior_ : PriorEstimate or None
-        The estimate that ``alpha_`` comes from; None where it was a number.
-    pi_ : float or None
-        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    alpha_ : None
+        This learner uses no prior.
+    prior_ : None
+        This learner uses no prior.
+    pi_ : None
+        This learner uses no prior.
     offset_ : float
         What the network's output must exceed for a row to count as positive.
     history_ : list of dict

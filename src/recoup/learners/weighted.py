@@ -86,8 +86,7 @@ class Weighted(ClassifierLearner):
     population_ : Population or None
         What turns logits into probabilities; None without alpha.
     alpha_ : float or None
-        Share of positives among the unlabeled rows, as given or estimated; None where no alpha was
-        given.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
     classes_ : ndarray of shape (2,)
