@@ -106,10 +106,10 @@ class CGenPU(GeneratingLearner):
     like the unlabeled rows. Nothing forces the negatives to be complete, or to look real: with many
     features, or binary ones, A can tell made rows from real ones by their faults, and then it calls
     all real rows positive. So three things are added that the authors do not have. Made rows are
-    remembered, because A would forget what was wrong with earlier ones. With alpha, the mean of A
-    over unlabeled rows is drawn to it, by
-    :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss, and a row is positive where its score is
-    among the highest :math:`\pi` of the training population.
+    remembered, because A would forget what was wrong with earlier ones. With alpha, the term
+    :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss draws the mean of A over unlabeled rows to
+    alpha, and a row is positive where its score is among the highest :math:`\pi` of the training
+    population.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ class CGenPU(GeneratingLearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=60
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here of ``least_steps`` to
+        where the selection in ``history_`` still rises at the end. An epoch has ``least_steps`` to
         ``most_steps`` steps. The authors take 1000 passes over about 1000 rows, which are 6000
         steps.
     batch_size : int, default=64
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here of
-        the unlabeled rows, and as many labeled ones, which are repeated if there are fewer. The
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here these
+        are unlabeled rows; as many labeled ones come with them, repeated if there are fewer. The
         authors take 128.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at

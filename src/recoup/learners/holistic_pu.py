@@ -174,8 +174,8 @@ class HolisticPU(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=25
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those of the second
-        network. This is the published value.
+        where the selection in ``history_`` still rises at the end. These are the epochs of the
+        second network. This is the published value.
     batch_size : int, default=64
         Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
         the published value.
@@ -186,7 +186,7 @@ class HolisticPU(TorchPULearner):
         the loss hardly moves. It falls along a wave to a fifth. The authors take 0.0005 to 0.002.
     weight_decay : float, default=5e-4
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. On matrices alone. This is the published value.
+        heart. It acts on matrices alone. This is the published value.
     optimizer : {"adam", "sgd"}, default="sgd"
         Adam, or stochastic gradient descent with momentum 0.9. Here the momentum is Nesterov's, as
         published.

@@ -196,8 +196,8 @@ class LaGAM(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=45
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those after the warm-up.
-        The authors take 380, with a tenth of the learning rate.
+        where the selection in ``history_`` still rises at the end. These are the epochs after the
+        warm-up. The authors take 380, with a tenth of the learning rate.
     batch_size : int, default=256
         Rows of the population per step. Larger batches make steps less noisy, and fewer.
     labeled_batch : int or None, default=None

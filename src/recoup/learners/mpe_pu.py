@@ -94,7 +94,8 @@ class MPEPU(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=40
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those after the warm-up.
+        where the selection in ``history_`` still rises at the end. These are the epochs after the
+        warm-up.
     batch_size : int, default=256
         Rows of the population per step. Larger batches make steps less noisy, and fewer.
     labeled_batch : int or None, default=None

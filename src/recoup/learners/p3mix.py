@@ -129,8 +129,8 @@ class P3Mix(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=60
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those after the warm-up,
-        over the unlabeled rows.
+        where the selection in ``history_`` still rises at the end. These are the epochs after the
+        warm-up, and the passes are over the unlabeled rows.
     batch_size : int, default=256
         Rows of the population per step. Larger batches make steps less noisy, and fewer.
     labeled_batch : int or None, default=None

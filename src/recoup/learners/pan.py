@@ -109,7 +109,7 @@ class PAN(TorchPULearner):
         least 16.
     learning_rate : float, default=1e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. Here that of C. This is the published value; Adam's first beta is
+        the loss hardly moves. This one is for C. This is the published value; Adam's first beta is
         0.5.
     weight_decay : float, default=1e-3
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by

@@ -171,8 +171,8 @@ class PULCPBF(TorchPULearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=25
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those of f, of 512 steps at
-        most. This is the published value.
+        where the selection in ``history_`` still rises at the end. These are the epochs of f, of
+        512 steps at most. This is the published value.
     batch_size : int, default=64
         Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
         the published value.

@@ -119,7 +119,8 @@ class PULDA(AligningLearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=60
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those of the second stage.
+        where the selection in ``history_`` still rises at the end. These are the epochs of the
+        second stage.
     batch_size : int, default=128
         Rows of the population per step. Larger batches make steps less noisy, and fewer. The
         published value, in both stages.
@@ -128,10 +129,11 @@ class PULDA(AligningLearner):
         least 16. The published value, in both stages.
     learning_rate : float, default=1e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. Here that of the second stage, at the end of which it is 0.7 of this.
+        the loss hardly moves. This one is for the second stage, at the end of which it is 0.7 of
+        this.
     weight_decay : float, default=1e-4
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. Here that of the second stage.
+        heart. This one is for the second stage.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True

@@ -23,13 +23,14 @@ class PUSB(NNPU):
     Parameters
     ----------
     correction : {"ascent", "clamp"}, default="ascent"
-        What a step does where r is too low: go against r and nothing else, as published, or take r
-        as zero, so that it learns from the positive part alone.
+        What a step does where the negative part r of the risk is too low: go against r and nothing
+        else, as published, or take r as zero, so that it learns from the positive part alone.
     beta : float, default=0.0
-        How far r may fall below zero before it counts as too low. The published value is 0; a
-        little more lets noisy small batches pass.
+        How far the negative part r of the risk may fall below zero before it counts as too low. The
+        published value is 0; a little more lets noisy small batches pass.
     gamma : float, default=1.0
-        Share of a full step to go against r, from 0 to 1. The published value is 1.
+        Share of a full step to go against r where it is too low, from 0 to 1. The published value
+        is 1.
     alpha : float, PriorEstimate or str, default="estimate"
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such

@@ -138,14 +138,15 @@ class RobustPU(NNPU):
         one mean, many unlabeled rows call everything negative, so ``"auto"`` takes ``"prior"``
         where there are more than four to a labeled one, and else ``"pooled"``.
     correction : {"ascent", "clamp"}, default="ascent"
-        What a step does where r is too low: go against r and nothing else, as published, or take r
-        as zero, so that it learns from the positive part alone. Here in the warm-up.
+        What a step does where the negative part r of the risk is too low: go against r and nothing
+        else, as published, or take r as zero, so that it learns from the positive part alone. Used
+        in the warm-up only.
     beta : float, default=0.0
-        How far r may fall below zero before it counts as too low. The published value is 0; a
-        little more lets noisy small batches pass. Here in the warm-up.
+        How far the negative part r of the risk may fall below zero before it counts as too low. The
+        published value is 0; a little more lets noisy small batches pass. Used in the warm-up only.
     gamma : float, default=1.0
-        Share of a full step to go against r, from 0 to 1. The published value is 1. Here in the
-        warm-up.
+        Share of a full step to go against r where it is too low, from 0 to 1. The published value
+        is 1. Used in the warm-up only.
     alpha : float, PriorEstimate or str, default="estimate"
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
@@ -153,7 +154,7 @@ class RobustPU(NNPU):
     loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
         What a margin costs. The sigmoid loss is bounded, so that single rows cannot rule; with the
         logistic loss the decision function is the logarithm of the odds, and ``predict_proba`` a
-        probability. Here in the warm-up.
+        probability. Used in the warm-up only.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -172,10 +173,10 @@ class RobustPU(NNPU):
         least 16.
     learning_rate : float, default=1e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
-        the loss hardly moves. Here that of the episodes. The authors take 1e-2.
+        the loss hardly moves. This one is for the episodes. The authors take 1e-2.
     weight_decay : float, default=0.0
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. Here that of the episodes. This is the published value.
+        heart. This one is for the episodes. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True

@@ -173,12 +173,12 @@ class VAEPU(GeneratingLearner):
         sample, and the labeled ones were collected apart.
     epochs : int, default=90
         Passes over the rows of the population, unless ``patience`` ends training before. Take more
-        where the selection in ``history_`` still rises at the end. Here those of all stages
-        together, each of which has one at least. The authors take 900 passes over 11,000 rows;
-        these are about as many steps on 50,000.
+        where the selection in ``history_`` still rises at the end. These are the epochs of all
+        stages together, each of which has one at least. The authors take 900 passes over 11,000
+        rows; these are about as many steps on 50,000.
     batch_size : int, default=512
-        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here of
-        the unlabeled rows; among few, the nearest one is far. The authors take 990.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here these
+        are unlabeled rows; among few, the nearest one is far. The authors take 990.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
@@ -188,7 +188,7 @@ class VAEPU(GeneratingLearner):
         classifier for MNIST at 1e-5, for longer.
     weight_decay : float, default=1e-5
         Penalty on large weights (L2). Raise it where labels are few and the network learns them by
-        heart. Here for the classifier alone. This is the published value.
+        heart. It acts on the classifier alone. This is the published value.
     optimizer : {"adam", "sgd"}, default="adam"
         Adam, or stochastic gradient descent with momentum 0.9.
     standardize : bool, default=True
