@@ -286,3 +286,21 @@ def test_students_learn_from_teachers_and_where_it_is_cheap_from_each_other():
     plain = learner._own_loss(batch, 0, False, False).item()
     taught = learner._own_loss(batch, 0, True, False).item()
     assert taught - plain == pytest.approx(0.3 * from_teacher.item(), abs=1e-6)
+
+
+def test_calibration_divides_the_rows_that_are_not_trusted(monkeypatch):
+    learner, batch, chances, *_ = a_step(False, calibration_budget=0.2)
+    learner._rows = rows_of(batch)
+    batch.draws["outside"] = torch.tensor([0])
+    shares = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]).double()
+    asked = []
+    monkeypatch.setattr(self_pu, "effects_on_entropy", lambda *args: torch.zeros(5, 2))
+    monkeypatch.setattr(self_pu, "divided", lambda effects, most: asked.append(most) or shares)
+    found = learner._own_loss(batch, 0, False, True).item()
+    p = chances[2:].numpy()
+    entropies = -(p * np.log(p) + (1 - p) * np.log(1 - p))
+    # The sigmoid loss: labeled rows as positives, the others as negatives by their first share.
+    positive, negative = (1 - chances[:2]).mean().item(), chances[:2].mean().item()
+    risk = 0.4 * positive + (p[0] + p[2] / 2) / 3 - 0.4 * negative
+    assert found == pytest.approx(risk + (entropies[1] + entropies[2] / 2) / 5, abs=1e-6)
+    assert asked == [pytest.approx(0.2 * 5)]
