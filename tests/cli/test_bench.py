@@ -7,7 +7,7 @@ import pytest
 
 from commands import run
 from recoup.bench import Store, read_plan
-from recoup.cli.bench import _state
+from recoup.cli._runs import _state
 
 PLAN = """
 datasets: [iris]

@@ -1,8 +1,12 @@
-"""Do what a plan asks for and a store does not have yet, on Dask workers here or elsewhere."""
+"""Do what is asked for and a store does not have yet, on Dask workers here or elsewhere.
+
+What is done need not be trials of learners: :func:`run_work` does anything that is made of tasks.
+"""
 
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import queue
 import re
@@ -13,6 +17,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,11 +25,12 @@ from recoup._core.checks import brief
 from recoup._core.optional import require
 from recoup.bench.job import Job
 from recoup.bench.plan import Plan, read_plan
-from recoup.bench.store import Store
-from recoup.bench.worker import attempt, end_runs
+from recoup.bench.store import Store, Task
+from recoup.bench.worker import Measure, attempt, end_runs, execute, packed
 from recoup.exceptions import InvalidInputError, RecoupWarning
 
 Kind = Literal["cpu", "gpu"]
+Watch = Callable[[Counter[str], int], None]
 
 # A run whose worker died is given to another one, so often; then it counts as failed.
 RETRIES = 2
@@ -55,7 +61,7 @@ class Outcome:
     seconds : float
         What it took.
     problems : tuple of (str, Job)
-        Why runs failed, this time or before.
+        Why runs failed, this time or before. Of other work than a plan, its tasks.
     reasons : mapping of str to int
         Why runs were skipped, and how many.
     """
@@ -66,7 +72,7 @@ class Outcome:
     skipped: int
     left: int
     seconds: float
-    problems: tuple[tuple[str, Job], ...] = field(default=(), repr=False)
+    problems: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     reasons: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +88,38 @@ class Outcome:
         }
 
 
+@dataclass(frozen=True)
+class Work:
+    """Tasks, and how one of them is done.
+
+    Attributes
+    ----------
+    caller : str
+        Who asks for it, as messages name it.
+    tasks : sequence of Task
+        What is to be done.
+    measure : callable
+        Takes the definition of a task and a device, ``"cpu"`` or ``"cuda"``; returns columns of
+        the store and details, as plain values. What it raises is written down and stops nothing.
+    seconds : float, default=inf
+        After which a task is ended.
+    memory : int, optional
+        Bytes at which a task is ended; by default an equal share of the machine's.
+    on_gpu : callable, optional
+        Says of a task whether it gains from a GPU.
+    expected : callable, optional
+        Says of a task how long it will take, in any unit.
+    """
+
+    caller: str
+    tasks: Sequence[Task]
+    measure: Measure
+    seconds: float = math.inf
+    memory: int | None = None
+    on_gpu: Callable[[Any], bool] = field(default=lambda task: False)
+    expected: Callable[[Any], float] = field(default=lambda task: 1.0)
+
+
 def run_plan(
     plan: Plan | str | Path,
     store: str | Path,
@@ -92,7 +130,7 @@ def run_plan(
     scheduler: str | None = None,
     limit: float | None = None,
     retry_failed: bool = False,
-    watch: Callable[[Counter[str], int], None] | None = None,
+    watch: Watch | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Do the runs of a plan that a store does not have.
@@ -130,15 +168,84 @@ def run_plan(
     -------
     Outcome
     """
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    asked = plan if isinstance(plan, Plan) else read_plan(plan)
+    return run_work(
+        trials(asked, Store(store)),
+        store,
+        workers=workers,
+        gpu=gpu,
+        slots=slots,
+        scheduler=scheduler,
+        limit=limit,
+        retry_failed=retry_failed,
+        watch=watch,
+        say=say,
+    )
+
+
+def trials(plan: Plan, store: Store) -> Work:
+    """Return a plan as work; finished runs of a store say how long others will take."""
+    from recoup._core.registry import registered
+    from recoup.bench.expected_time import Expected
+    from recoup.bench.trial import measure
+
+    tags = {key: cls.tags for key, cls in registered("learners").items()}
+
+    def on_gpu(job: Job) -> bool:
+        return bool(tags[job.key].backend == "torch")
+
+    return Work(
+        "bench run",
+        plan.jobs(),
+        measure,
+        plan.limits.time,
+        plan.limits.memory,
+        on_gpu,
+        Expected(store).seconds,
+    )
+
+
+def run_work(
+    work: Work,
+    store: str | Path,
+    *,
+    workers: int | None = None,
+    here: bool = False,
+    gpu: bool = False,
+    slots: int = SLOTS_PER_GPU,
+    scheduler: str | None = None,
+    limit: float | None = None,
+    retry_failed: bool = False,
+    watch: Watch | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Do the tasks of any work that a store does not have; see :func:`run_plan`.
+
+    Parameters
+    ----------
+    work : Work
+        What to do.
+    store, workers, gpu, slots, scheduler, limit, retry_failed, watch, say
+        As of :func:`run_plan`.
+    here : bool, default=False
+        Do one task after the other in this process: what kills it kills all, but no other package
+        is needed and a debugger can look in.
+
+    Returns
+    -------
+    Outcome
+    """
     started = time.monotonic()
+    until = None if limit is None else started + limit
     with Store(store).writing() as kept:
-        driver = _Driver(plan, kept, retry_failed, watch, say or _warn)
+        driver = _Driver(work, kept, retry_failed, watch, say or _warn)
         driver.skip_impossible()
-        if driver.waiting:
-            _packages()
+        if driver.waiting and here:
+            driver.do_here(until)
+        elif driver.waiting:
+            _packages(work.caller)
             lines = driver.lines(gpu)
-            memory = plan.limits.memory
+            memory = work.memory
             with ExitStack() as stack:
                 if scheduler is None:
                     # No worker is started that would have nothing to do.
@@ -148,7 +255,6 @@ def run_plan(
                     memory = memory or _share_of_memory(n_cpu + n_gpus * slots)
                 else:
                     client = stack.enter_context(_remote(scheduler, driver.name))
-                until = None if limit is None else started + limit
                 driver.drive(client, lines, scheduler is None, until, memory)
         return driver.outcome(time.monotonic() - started)
 
@@ -158,57 +264,58 @@ class _Driver:
 
     def __init__(
         self,
-        plan: Plan,
+        work: Work,
         store: Store,
         retry_failed: bool,
-        watch: Callable[[Counter[str], int], None] | None,
+        watch: Watch | None,
         say: Callable[[str], None],
     ) -> None:
-        from recoup._core.registry import registered
-
-        self.plan, self.store = plan, store
-        self.jobs = plan.jobs()
+        self.work, self.store = work, store
+        self.tasks = list(work.tasks)
         self.counts: Counter[str] = Counter()
         self.watch, self.say = watch, say
         self.name = secrets.token_hex(8)
-        self.problems: list[tuple[str, Job]] = []
+        self.problems: list[tuple[str, Task]] = []
         self.reasons: Counter[str] = Counter()
-        self.tags = {key: cls.tags for key, cls in registered("learners").items()}
-        self.expected = Expected(store)
         known = store.statuses()
         # What was skipped may be possible now: data can have arrived.
         finished = {"done"} if retry_failed else {"done", "failed"}
-        self.waiting = deque(job for job in self.jobs if known.get(job.run) not in finished)
+        self.waiting = deque(task for task in self.tasks if known.get(task.run) not in finished)
         if not retry_failed:
-            failed = {job.run: job for job in self.jobs if known.get(job.run) == "failed"}
-            rows = store.rows() if failed else []
+            reasons = store.reasons("failed")
             self.problems += [
-                (row["reason"], failed[row["run"]]) for row in rows if row["run"] in failed
+                (reasons[task.run], task) for task in self.tasks if task.run in reasons
             ]
         self.counts["failed"] = len(self.problems)
-        self.counts["cached"] = len(self.jobs) - len(self.waiting) - len(self.problems)
+        self.counts["cached"] = len(self.tasks) - len(self.waiting) - len(self.problems)
         self._tell()
 
     def skip_impossible(self) -> None:
         """Write down the runs that no worker needs to look at."""
-        reasons = [(job, job.skip_reason()) for job in self.waiting]
-        self.waiting = deque(job for job, reason in reasons if reason is None)
+        reasons = [(task, task.skip_reason()) for task in self.waiting]
+        self.waiting = deque(task for task, reason in reasons if reason is None)
         self.note_all(
-            [(job, {"status": "skipped", "reason": why, "row": {}}) for job, why in reasons if why]
+            [(task, {"status": "skipped", "reason": why}) for task, why in reasons if why]
         )
 
-    def lines(self, gpu: bool) -> dict[Kind, deque[Job]]:
+    def lines(self, gpu: bool) -> dict[Kind, deque[Task]]:
         """Return the runs that wait for a CPU, and those that wait for a GPU if there is one."""
-        waiting: dict[Kind, deque[Job]] = {"cpu": deque(), "gpu": deque()}
-        for job in self.waiting:
-            on_gpu = gpu and self.tags[job.key].backend == "torch"
-            waiting["gpu" if on_gpu else "cpu"].append(job)
+        waiting: dict[Kind, deque[Task]] = {"cpu": deque(), "gpu": deque()}
+        for task in self.waiting:
+            waiting["gpu" if gpu and self.work.on_gpu(task) else "cpu"].append(task)
         return waiting
+
+    def do_here(self, until: float | None) -> None:
+        """Do one run after the other in this process, until nothing is left or time is up."""
+        for task in self.waiting:
+            if until is not None and time.monotonic() > until:
+                break
+            self.note_all([(task, execute(self.work.measure, task.definition, "cpu"))])
 
     def drive(
         self,
         client: Any,
-        lines: dict[Kind, deque[Job]],
+        lines: dict[Kind, deque[Task]],
         local: bool,
         until: float | None,
         memory: int | None,
@@ -219,7 +326,7 @@ class _Driver:
         with it that it was doing.
         """
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        under_way: dict[Any, tuple[Kind, Job]] = {}
+        under_way: dict[Any, tuple[Kind, Task]] = {}
         looked, began, waits = -1.0, time.monotonic(), False
         room: dict[Kind, int] = {"cpu": 0, "gpu": 0}
         while lines["cpu"] or lines["gpu"] or under_way:
@@ -237,55 +344,60 @@ class _Driver:
             busy = Counter(kind for kind, _ in under_way.values())
             for kind, line in lines.items():
                 for _ in range(min(room[kind] - busy[kind], len(line))):
-                    job = self._next(line, room[kind])
-                    future = self._submit(client, job, kind, local, memory)
-                    under_way[future] = (kind, job)
+                    task = self._next(line, room[kind])
+                    future = self._submit(client, task, kind, local, memory)
+                    under_way[future] = (kind, task)
                     future.add_done_callback(ended.put)
             try:
                 future = ended.get(timeout=SECONDS_BETWEEN_LOOKS)
             except queue.Empty:
                 if client.status not in ("running", "connecting"):
-                    raise _lost_cluster() from None
+                    raise _lost_cluster(self.work.caller) from None
                 continue
-            _, job = under_way.pop(future)
-            self.note_all([(job, _result(future))])
+            _, task = under_way.pop(future)
+            self.note_all([(task, _result(future, self.work.caller))])
             future.release()
 
-    def _next(self, line: deque[Job], room: int) -> Job:
+    def _next(self, line: deque[Task], room: int) -> Task:
         """Take a run from a line: at its end the longest, so that none is left running alone.
 
         Before, runs on the same rows follow each other, which then need not be drawn again.
         """
         if len(line) > LAST_TURNS * room:
             return line.popleft()
-        place = max(range(len(line)), key=lambda one: self.expected.seconds(line[one]))
-        job = line[place]
+        place = max(range(len(line)), key=lambda one: self.work.expected(line[one]))
+        task = line[place]
         del line[place]
-        return job
+        return task
 
-    def _submit(self, client: Any, job: Job, kind: Kind, local: bool, memory: int | None) -> Any:
+    @cached_property
+    def _packed(self) -> str:
+        return packed(self.work.measure)
+
+    def _submit(self, client: Any, task: Task, kind: Kind, local: bool, memory: int | None) -> Any:
         resources = {"GPU": 1} if kind == "gpu" else {"CPU": 1} if local else None
         return client.submit(
             attempt,
-            job.definition,
-            self.plan.limits.time,
+            self._packed,
+            task.definition,
+            self.work.seconds,
             memory,
             "cuda" if kind == "gpu" else "cpu",
             self.name,
-            key=f"recoup-{job.run}-{time.time_ns()}",
+            key=f"recoup-{task.run}-{time.time_ns()}",
             resources=resources,
             pure=False,
         )
 
-    def note_all(self, ended: list[tuple[Job, dict[str, Any]]]) -> None:
+    def note_all(self, ended: list[tuple[Task, dict[str, Any]]]) -> None:
         """Write runs down and count them."""
-        for job, found in ended:
-            found["row"].setdefault("family", self.tags[job.key].family)
+        for task, found in ended:
+            found["row"] = {**task.known, **found.get("row", {})}
         self.store.write_all(ended)
-        for job, found in ended:
+        for task, found in ended:
             self.counts[found["status"]] += 1
             if found["status"] == "failed":
-                self.problems.append((found["reason"], job))
+                self.problems.append((found["reason"], task))
             elif found["status"] == "skipped":
                 self.reasons[found["reason"]] += 1
         self._tell()
@@ -293,7 +405,7 @@ class _Driver:
     def outcome(self, seconds: float) -> Outcome:
         """Sum up."""
         counts = {name: self.counts[name] for name in ("done", "cached", "failed", "skipped")}
-        left = len(self.jobs) - sum(counts.values())
+        left = len(self.tasks) - sum(counts.values())
         return Outcome(
             **counts,
             left=left,
@@ -304,14 +416,14 @@ class _Driver:
 
     def _tell(self) -> None:
         if self.watch is not None:
-            self.watch(self.counts, len(self.jobs))
+            self.watch(self.counts, len(self.tasks))
 
 
-def _result(future: Any) -> dict[str, Any]:
+def _result(future: Any, caller: str) -> dict[str, Any]:
     """Return what a run came to, be it that it could not be finished."""
-    _, distributed = _packages()
+    _, distributed = _packages(caller)
     if future.status == "cancelled" or future.status == "lost":
-        raise _lost_cluster()
+        raise _lost_cluster(caller)
     try:
         found: dict[str, Any] = future.result()
     except distributed.KilledWorker:
@@ -323,18 +435,18 @@ def _result(future: Any) -> dict[str, Any]:
     return {"status": "failed", "reason": reason, "row": {}, "details": {}}
 
 
-def _lost_cluster() -> InvalidInputError:
+def _lost_cluster(caller: str) -> InvalidInputError:
     return InvalidInputError(
-        "bench run lost its Dask cluster. What was finished is kept: start the cluster and run the "
-        "same command again."
+        f"{caller} lost its Dask cluster. What was finished is kept: start the cluster and run the "
+        f"same command again."
     )
 
 
-def _packages() -> tuple[Any, Any]:
+def _packages(caller: str = "bench run") -> tuple[Any, Any]:
     """Import what hands work to other processes, or say how to get it."""
     names = ("dask", "distributed")
     dask, distributed = (
-        require(name, purpose="bench run", install="'recoup[cluster]'") for name in names
+        require(name, purpose=caller, install="'recoup[cluster]'") for name in names
     )
     return dask, distributed
 
@@ -456,37 +568,3 @@ def _n_gpus() -> int:
             "bench run --gpu needs a GPU that torch can use. Got none. Drop --gpu."
         )
     return n
-
-
-class Expected:
-    """How long runs take, by those that are finished.
-
-    A run takes what runs of its learner on its dataset took on average; or else of its learner; or
-    else what others took, by the effort of their learners.
-    """
-
-    def __init__(self, store: Store) -> None:
-        from recoup._core.registry import registered
-
-        self._efforts = {key: cls.tags.effort for key, cls in registered("learners").items()}
-        taken: dict[tuple[str, ...], list[float]] = {}
-        for job, seconds in store.seconds():
-            for path in ((job.key, job.dataset), (job.key,)):
-                taken.setdefault(path, []).append(seconds)
-            # A store may know learners that are not installed here.
-            if job.key in self._efforts:
-                taken.setdefault((), []).append(seconds / self._efforts[job.key])
-        self._means = {path: sum(values) / len(values) for path, values in taken.items()}
-
-    def seconds(self, job: Job) -> float:
-        """Say what a run will take; in units of its own while nothing is finished."""
-        for path in ((job.key, job.dataset), (job.key,)):
-            if path in self._means:
-                return self._means[path]
-        return float(self._means.get((), 1.0) * self._efforts[job.key])
-
-    def all_seconds(self, jobs: Sequence[Job], workers: int) -> float | None:
-        """Say what runs will take together; None where nothing is known."""
-        if not self._means:
-            return None
-        return sum(map(self.seconds, jobs)) / max(workers, 1)
