@@ -27,8 +27,9 @@ from recoup._core.checks import brief
 from recoup._core.progress import PROGRESS_SHOWN
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup.bench import Store
+from recoup.bench.cluster import n_cores
 from recoup.bench.job import hashed
-from recoup.bench.runner import Work, n_cores, run_work
+from recoup.bench.runner import Work, run_work
 from recoup.exceptions import InvalidInputError, RecoupWarning
 
 if TYPE_CHECKING:

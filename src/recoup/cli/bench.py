@@ -48,8 +48,8 @@ def plan(
 ) -> None:
     """Show what a plan asks for, what is done, and how long the rest may take."""
     from recoup.bench import Store, read_plan
+    from recoup.bench.cluster import n_cores
     from recoup.bench.expected_time import Expected
-    from recoup.bench.runner import n_cores
     from recoup.data import list_datasets
 
     asked = read_plan(name)
