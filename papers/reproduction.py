@@ -24,6 +24,7 @@ from papers.experiment import (
     markdown_table,
 )
 from recoup._core.checks import brief
+from recoup._core.files import check_own_folder, write_file
 from recoup._core.progress import PROGRESS_SHOWN
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup.bench import Store
@@ -209,8 +210,10 @@ def reproduce(
         raise InvalidInputError(
             f"reproduce needs jobs to be a whole number of at least 1. Got {brief(jobs)}."
         )
+    folder = Path("recoup-reproduce") / chosen.key if out is None else Path(out)
+    check_own_folder(folder, (PAGE,), VERDICTS)
     runs = [PaperRun(chosen, run) for run in _checked_runs(chosen, size)]
-    folder = _writable(Path("recoup-reproduce") / chosen.key if out is None else Path(out))
+    _make(folder)
     store = Store(folder / STORE)
     n_jobs = jobs or n_cores()
     outcome = run_work(
@@ -269,7 +272,7 @@ def _checked_runs(chosen: Experiment, size: str) -> list[Run]:
     return runs
 
 
-def _writable(folder: Path) -> Path:
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
@@ -279,7 +282,6 @@ def _writable(folder: Path) -> Path:
             f"reproduce cannot write to the folder {brief(str(folder), 200)}: "
             f"{error.strerror or error}. Choose another folder."
         ) from error
-    return folder
 
 
 def _write_results(rows: Rows, path: Path) -> None:
@@ -287,8 +289,6 @@ def _write_results(rows: Rows, path: Path) -> None:
 
     import pyarrow as pa
     import pyarrow.parquet
-
-    from recoup._core.files import write_file
 
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
@@ -298,8 +298,6 @@ def _write_results(rows: Rows, path: Path) -> None:
 
 
 def _write_verdicts(result: Reproduction) -> None:
-    from recoup._core.files import write_file
-
     chosen, found = result.experiment, result.to_dict()
     about = {name: getattr(chosen, name) for name in ("title", "citation", "lesson")}
     kept = about | {name: found[name] for name in ("size", "n_runs", "claims")}
@@ -311,7 +309,6 @@ def _write_page(result: Reproduction) -> None:
     import io
 
     import recoup
-    from recoup._core.files import write_file
 
     chosen, page = result.experiment, result.page
     for name, figure in page.figures.items():
