@@ -49,15 +49,15 @@ def test_nothing_is_expected_of_an_empty_store(tmp_path):
 def test_the_last_runs_are_handed_out_longest_first(tmp_path):
     with Store(tmp_path / "runs.sqlite").writing() as store:
         driver = _Driver(trials(PLAN, store), store, False, None, print)
-    line = deque(driver.tasks)
-    taken = [driver._next(line, 3).key for _ in driver.tasks]
+    line = deque(driver.jobs)
+    taken = [driver._next(line, 3).key for _ in driver.jobs]
     assert taken == ["cgenpu"] * 4 + ["nnpu"] * 4 + ["naive"] * 4
 
 
 def test_before_the_end_runs_on_the_same_rows_follow_each_other(tmp_path):
     with Store(tmp_path / "runs.sqlite").writing() as store:
         driver = _Driver(trials(PLAN, store), store, False, None, print)
-    line = deque(driver.tasks)
+    line = deque(driver.jobs)
     n_before_the_end = len(line) - LAST_TURNS
     taken = [driver._next(line, 1) for _ in range(n_before_the_end)]
-    assert taken == list(driver.tasks)[:n_before_the_end]
+    assert taken == list(driver.jobs)[:n_before_the_end]

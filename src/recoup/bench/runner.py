@@ -1,6 +1,6 @@
 """Do what is asked for and a store does not have yet, on Dask workers here or elsewhere.
 
-What is done need not be trials of learners: :func:`run_work` does anything that is made of tasks.
+What is done need not be trials of learners: :func:`run_work` does anything that is made of jobs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recoup.bench.cluster import (
 )
 from recoup.bench.job import Job
 from recoup.bench.plan import Plan, read_plan
-from recoup.bench.store import Store, Task
+from recoup.bench.store import Runnable, Store
 from recoup.bench.worker import Measure, attempt, execute, packed
 from recoup.exceptions import InvalidInputError, RecoupWarning
 
@@ -62,7 +62,7 @@ class Outcome:
     seconds : float
         What it took.
     problems : tuple of (str, Job)
-        Why runs failed, this time or before. Of other work than a plan, its tasks.
+        Why runs failed, this time or before. Of other work than a plan, its jobs.
     reasons : mapping of str to int
         Why runs were skipped, and how many.
     """
@@ -97,28 +97,28 @@ class Work:
     ----------
     caller : str
         Who asks for it, as messages name it.
-    tasks : sequence of Task
+    jobs : sequence of Runnable
         What is to be done.
     measure : callable
-        Takes the definition of a task and a device, ``"cpu"`` or ``"cuda"``; returns columns of
+        Takes the definition of a job and a device, ``"cpu"`` or ``"cuda"``; returns columns of
         the store and details, as plain values. What it raises is written down and stops nothing.
     seconds : float, default=inf
-        After which a task is ended.
+        After which a job is ended.
     memory : int, optional
-        Bytes at which a task is ended; by default an equal share of the machine's.
+        Bytes at which a job is ended; by default an equal share of the machine's.
     on_gpu : callable, optional
-        Says of a task whether it gains from a GPU.
+        Says of a job whether it gains from a GPU.
     expected : callable, optional
-        Says of a task how long it will take, in any unit.
+        Says of a job how long it will take, in any unit.
     """
 
     caller: str
-    tasks: Sequence[Task]
+    jobs: Sequence[Runnable]
     measure: Measure
     seconds: float = math.inf
     memory: int | None = None
-    on_gpu: Callable[[Any], bool] = field(default=lambda task: False)
-    expected: Callable[[Any], float] = field(default=lambda task: 1.0)
+    on_gpu: Callable[[Any], bool] = field(default=lambda job: False)
+    expected: Callable[[Any], float] = field(default=lambda job: 1.0)
 
 
 def run_plan(
@@ -188,7 +188,7 @@ def trials(plan: Plan, store: Store) -> Work:
     """Return a plan as work; finished runs of a store say how long others will take."""
     from recoup._core.registry import registered
     from recoup.bench.expected_time import Expected
-    from recoup.bench.trial import measure
+    from recoup.bench.trial import measure_trial
 
     tags = {key: cls.tags for key, cls in registered("learners").items()}
 
@@ -198,7 +198,7 @@ def trials(plan: Plan, store: Store) -> Work:
     return Work(
         "bench run",
         plan.jobs(),
-        measure,
+        measure_trial,
         plan.limits.time,
         plan.limits.memory,
         on_gpu,
@@ -220,7 +220,7 @@ def run_work(
     watch: Watch | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Outcome:
-    """Do the tasks of any work that a store does not have; see :func:`run_plan`.
+    """Do the jobs of any work that a store does not have; see :func:`run_plan`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def run_work(
     store, workers, gpu, slots, scheduler, limit, retry_failed, watch, say
         As of :func:`run_plan`.
     here : bool, default=False
-        Do one task after the other in this process: what kills it kills all, but no other package
+        Do one job after the other in this process: what kills it kills all, but no other package
         is needed and a debugger can look in.
 
     Returns
@@ -272,51 +272,47 @@ class _Driver:
         say: Callable[[str], None],
     ) -> None:
         self.work, self.store = work, store
-        self.tasks = list(work.tasks)
+        self.jobs = list(work.jobs)
         self.counts: Counter[str] = Counter()
         self.watch, self.say = watch, say
         self.name = secrets.token_hex(8)
-        self.problems: list[tuple[str, Task]] = []
+        self.problems: list[tuple[str, Runnable]] = []
         self.reasons: Counter[str] = Counter()
         known = store.statuses()
         # What was skipped may be possible now: data can have arrived.
         finished = {"done"} if retry_failed else {"done", "failed"}
-        self.waiting = deque(task for task in self.tasks if known.get(task.run) not in finished)
+        self.waiting = deque(job for job in self.jobs if known.get(job.run) not in finished)
         if not retry_failed:
             reasons = store.reasons("failed")
-            self.problems += [
-                (reasons[task.run], task) for task in self.tasks if task.run in reasons
-            ]
+            self.problems += [(reasons[job.run], job) for job in self.jobs if job.run in reasons]
         self.counts["failed"] = len(self.problems)
-        self.counts["cached"] = len(self.tasks) - len(self.waiting) - len(self.problems)
+        self.counts["cached"] = len(self.jobs) - len(self.waiting) - len(self.problems)
         self._tell()
 
     def skip_impossible(self) -> None:
         """Write down the runs that no worker needs to look at."""
-        reasons = [(task, task.skip_reason()) for task in self.waiting]
-        self.waiting = deque(task for task, reason in reasons if reason is None)
-        self.note_all(
-            [(task, {"status": "skipped", "reason": why}) for task, why in reasons if why]
-        )
+        reasons = [(job, job.skip_reason()) for job in self.waiting]
+        self.waiting = deque(job for job, reason in reasons if reason is None)
+        self.note_all([(job, {"status": "skipped", "reason": why}) for job, why in reasons if why])
 
-    def lines(self, gpu: bool) -> dict[Kind, deque[Task]]:
+    def lines(self, gpu: bool) -> dict[Kind, deque[Runnable]]:
         """Return the runs that wait for a CPU, and those that wait for a GPU if there is one."""
-        waiting: dict[Kind, deque[Task]] = {"cpu": deque(), "gpu": deque()}
-        for task in self.waiting:
-            waiting["gpu" if gpu and self.work.on_gpu(task) else "cpu"].append(task)
+        waiting: dict[Kind, deque[Runnable]] = {"cpu": deque(), "gpu": deque()}
+        for job in self.waiting:
+            waiting["gpu" if gpu and self.work.on_gpu(job) else "cpu"].append(job)
         return waiting
 
     def do_here(self, until: float | None) -> None:
         """Do one run after the other in this process, until nothing is left or time is up."""
-        for task in self.waiting:
+        for job in self.waiting:
             if until is not None and time.monotonic() > until:
                 break
-            self.note_all([(task, execute(self.work.measure, task.definition, "cpu"))])
+            self.note_all([(job, execute(self.work.measure, job.definition, "cpu"))])
 
     def drive(
         self,
         client: Any,
-        lines: dict[Kind, deque[Task]],
+        lines: dict[Kind, deque[Runnable]],
         local: bool,
         until: float | None,
         memory: int | None,
@@ -327,7 +323,7 @@ class _Driver:
         with it that it was doing.
         """
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        under_way: dict[Any, tuple[Kind, Task]] = {}
+        under_way: dict[Any, tuple[Kind, Runnable]] = {}
         looked, began, waits = -1.0, time.monotonic(), False
         room: dict[Kind, int] = {"cpu": 0, "gpu": 0}
         while lines["cpu"] or lines["gpu"] or under_way:
@@ -345,9 +341,9 @@ class _Driver:
             busy = Counter(kind for kind, _ in under_way.values())
             for kind, line in lines.items():
                 for _ in range(min(room[kind] - busy[kind], len(line))):
-                    task = self._next(line, room[kind])
-                    future = self._submit(client, task, kind, local, memory)
-                    under_way[future] = (kind, task)
+                    job = self._next(line, room[kind])
+                    future = self._submit(client, job, kind, local, memory)
+                    under_way[future] = (kind, job)
                     future.add_done_callback(ended.put)
             try:
                 future = ended.get(timeout=SECONDS_BETWEEN_LOOKS)
@@ -355,11 +351,11 @@ class _Driver:
                 if client.status not in ("running", "connecting"):
                     raise _lost_cluster(self.work.caller) from None
                 continue
-            _, task = under_way.pop(future)
-            self.note_all([(task, _result(future, self.work.caller))])
+            _, job = under_way.pop(future)
+            self.note_all([(job, _result(future, self.work.caller))])
             future.release()
 
-    def _next(self, line: deque[Task], room: int) -> Task:
+    def _next(self, line: deque[Runnable], room: int) -> Runnable:
         """Take a run from a line: at its end the longest, so that none is left running alone.
 
         Before, runs on the same rows follow each other, which then need not be drawn again.
@@ -367,38 +363,40 @@ class _Driver:
         if len(line) > LAST_TURNS * room:
             return line.popleft()
         place = max(range(len(line)), key=lambda one: self.work.expected(line[one]))
-        task = line[place]
+        job = line[place]
         del line[place]
-        return task
+        return job
 
     @cached_property
     def _packed(self) -> str:
         return packed(self.work.measure)
 
-    def _submit(self, client: Any, task: Task, kind: Kind, local: bool, memory: int | None) -> Any:
+    def _submit(
+        self, client: Any, job: Runnable, kind: Kind, local: bool, memory: int | None
+    ) -> Any:
         resources = {"GPU": 1} if kind == "gpu" else {"CPU": 1} if local else None
         return client.submit(
             attempt,
             self._packed,
-            task.definition,
+            job.definition,
             self.work.seconds,
             memory,
             "cuda" if kind == "gpu" else "cpu",
             self.name,
-            key=f"recoup-{task.run}-{time.time_ns()}",
+            key=f"recoup-{job.run}-{time.time_ns()}",
             resources=resources,
             pure=False,
         )
 
-    def note_all(self, ended: list[tuple[Task, dict[str, Any]]]) -> None:
+    def note_all(self, ended: list[tuple[Runnable, dict[str, Any]]]) -> None:
         """Write runs down and count them."""
-        for task, found in ended:
-            found["row"] = {**task.known, **found.get("row", {})}
+        for job, found in ended:
+            found["row"] = {**job.known, **found.get("row", {})}
         self.store.write_all(ended)
-        for task, found in ended:
+        for job, found in ended:
             self.counts[found["status"]] += 1
             if found["status"] == "failed":
-                self.problems.append((found["reason"], task))
+                self.problems.append((found["reason"], job))
             elif found["status"] == "skipped":
                 self.reasons[found["reason"]] += 1
         self._tell()
@@ -406,7 +404,7 @@ class _Driver:
     def outcome(self, seconds: float) -> Outcome:
         """Sum up."""
         counts = {name: self.counts[name] for name in ("done", "cached", "failed", "skipped")}
-        left = len(self.tasks) - sum(counts.values())
+        left = len(self.jobs) - sum(counts.values())
         return Outcome(
             **counts,
             left=left,
@@ -417,7 +415,7 @@ class _Driver:
 
     def _tell(self) -> None:
         if self.watch is not None:
-            self.watch(self.counts, len(self.tasks))
+            self.watch(self.counts, len(self.jobs))
 
 
 def _result(future: Any, caller: str) -> dict[str, Any]:

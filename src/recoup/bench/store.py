@@ -49,7 +49,7 @@ COMPARED = (*TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
 BUSY_SECONDS = 30.0
 
 
-class Task(Protocol):
+class Runnable(Protocol):
     """One run to be done, and kept: a :class:`Job`, or anything else with these names."""
 
     @property
@@ -172,13 +172,13 @@ class Store:
             self._connection = None
             os.close(lock)
 
-    def write(self, task: Task, found: Mapping[str, Any]) -> None:
+    def write(self, job: Runnable, found: Mapping[str, Any]) -> None:
         """Write a run down, for good once this returns."""
-        self.write_all([(task, found)])
+        self.write_all([(job, found)])
 
-    def write_all(self, ended: Iterable[tuple[Task, Mapping[str, Any]]]) -> None:
+    def write_all(self, ended: Iterable[tuple[Runnable, Mapping[str, Any]]]) -> None:
         """Write several runs down at once, all or none."""
-        self._insert([_record(task, found) for task, found in ended])
+        self._insert([_record(job, found) for job, found in ended])
 
     def copy_from(self, other: Store, runs: Sequence[str]) -> None:
         """Take runs over from another store as they are."""
@@ -417,11 +417,11 @@ def _declared() -> str:
     return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
 
 
-def _record(task: Task, found: Mapping[str, Any]) -> dict[str, Any]:
+def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
     details = json.dumps(found.get("details") or {}, allow_nan=False)
     return {
-        "run": task.run,
-        "definition": canonical(task.definition),
+        "run": job.run,
+        "definition": canonical(job.definition),
         "status": found["status"],
         "reason": found.get("reason"),
         "elapsed": found.get("elapsed"),

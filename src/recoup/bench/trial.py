@@ -35,7 +35,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners import PULearner, make
 
 
-def measure(
+def measure_trial(
     definition: Mapping[str, Any], device: str = "cpu"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Do a run and return what is kept of it.
