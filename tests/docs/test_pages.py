@@ -24,7 +24,7 @@ from recoup.bench import Plan
 from recoup.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-# recoup reproduce writes this page, with commands that take hours.
+# make reproduce writes this page, with commands that take hours.
 WRITTEN_BY_COMMANDS = {"papers.md"}
 PAGES = sorted(
     path for path in (ROOT / "docs").glob("*.md") if path.name not in WRITTEN_BY_COMMANDS
