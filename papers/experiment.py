@@ -146,8 +146,8 @@ def datasets_at_hand(names: Iterable[str], key: str) -> tuple[list[str], list[st
         folder = os.environ.get("RECOUP_DATA")
         raise InvalidInputError(
             f"reproduce {key} needs at least one of the datasets {brief(', '.join(wanted), 200)}. "
-            f"None is in the folder that RECOUP_DATA names "
-            f"({brief(folder, 200) if folder else 'not set'}) or in the cache. Let RECOUP_DATA "
+            f"None comes with recoup, is in the folder that RECOUP_DATA names "
+            f"({brief(folder, 200) if folder else 'not set'}), or is in the cache. Let RECOUP_DATA "
             f"name the folder with their files; recoup list datasets shows what is found."
         )
     return present, [name for name in wanted if name not in ready]

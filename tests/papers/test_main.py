@@ -27,7 +27,7 @@ def done(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, no_tables):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path))

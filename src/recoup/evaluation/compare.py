@@ -19,6 +19,7 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.multiplicity import holm
+from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.results import (
     MOST_ROWS,
@@ -95,7 +96,7 @@ class Comparison:
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     wins: tuple[WinRange, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __repr__(self) -> str:
         """Name the models from best to worst."""
@@ -200,7 +201,7 @@ class Comparison:
             "alpha": [show_range(item.alpha_low, item.alpha_high) for item in wins],
             "best model": [short[item.model] for item in wins],
         }
-        notes = list(self.notes)
+        notes: list[str] = list(self.notes)
         for name in (name for name in short if short[name] != name):
             notes = [note.replace(name, short[name]) for note in notes]
         pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))
@@ -315,13 +316,16 @@ def compare(
                 f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
                 f"{name!r}. Drop or impute those rows for all models."
             )
-    notes = []
+    notes: list[Note] = []
     if wanted is not None:
         best, prior = _shared_prior(s, columns, alpha, beta, confidence, random_state)
         alpha, beta = prior.estimate, 1.0
         notes.append(
-            f"alpha {prior} is the same for all models, and comes from the scores of {best!r}, "
-            f"which tell labeled from unlabeled rows best."
+            Note(
+                "shared-prior",
+                f"alpha {prior} is the same for all models, and comes from the scores of "
+                f"{best!r}, which tell labeled from unlabeled rows best.",
+            )
         )
     evaluations = {
         name: evaluate(
@@ -358,7 +362,7 @@ def compare(
     about_alpha = [] if estimate is None else prior_notes(estimate)
     notes += about_alpha
     for name, one in evaluations.items():
-        notes += [f"{name}: {note}" for note in one.notes if note not in about_alpha]
+        notes += [note.about(name) for note in one.notes if note not in about_alpha]
     return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes))
 
 

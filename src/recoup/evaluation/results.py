@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, Scheme, brief, check_alpha_beta
+from recoup._core.checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import (
     html_estimates,
@@ -253,7 +254,7 @@ class Evaluation:
     n_unlabeled: float
     n_negative: float
     feasibility: Feasibility
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     roc: RocCurve
     roc_band: Band | None
     pr_band: Band | None
@@ -413,7 +414,7 @@ class Evaluation:
             top = min(max(self.feasibility.alpha_upper * 1.1, self.alpha * 1.2, 0.05), 0.99)
             values = np.linspace(0.0, min(top, self.beta - 0.01), 50)
         else:
-            values = np.atleast_1d(np.asarray(alphas, float))
+            values = np.atleast_1d(as_floats(alphas, "alphas", "Evaluation.sensitivity"))
         check_alpha_beta(values, self.beta, "Evaluation.sensitivity")
         measured = []
         for alpha in values:

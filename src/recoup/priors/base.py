@@ -22,6 +22,7 @@ from recoup._core.checks import (
     check_same_length,
     label_masks,
 )
+from recoup._core.notes import Note
 from recoup._core.random import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -91,7 +92,7 @@ class Finding:
         The picture behind it.
     converged : bool
         False when alpha is a fallback.
-    warnings : tuple of str
+    warnings : tuple of Note
         Reasons to doubt it, as sentences.
     upper_limit, kappa_1, kappa_2 : float
         As in :class:`PriorEstimate`.
@@ -105,7 +106,7 @@ class Finding:
     beta: float = 1.0
     curve: PriorCurve | None = None
     converged: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     upper_limit: float = math.nan
     kappa_1: float = math.nan
     kappa_2: float = math.nan
@@ -202,11 +203,16 @@ class PriorEstimator(BaseEstimator):
         alpha, beta = (float(np.clip(value, 0.0, 1.0)) for value in (finding.alpha, finding.beta))
         warnings = [*_size_warnings(*sizes), *finding.warnings]
         if alpha != finding.alpha:
-            warnings.append(f"The estimate {finding.alpha:.3g} was clipped to {alpha:g}.")
+            warnings.append(
+                Note("edge", f"The estimate {finding.alpha:.3g} was clipped to {alpha:g}.")
+            )
         if auc < UNINFORMATIVE_AUC:
             warnings.append(
-                f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}): alpha could "
-                f"be almost anything. Use a better classifier."
+                Note(
+                    "uninformative-scores",
+                    f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}): alpha "
+                    f"could be almost anything. Use a better classifier.",
+                )
             )
         limits = None
         if draws is not None:
@@ -502,13 +508,21 @@ def plausible(pairs: FloatArray, *, both: bool) -> FloatArray:
     return np.column_stack([alpha, beta]) if both else alpha
 
 
-def _size_warnings(n_labeled: int, n_unlabeled: int) -> list[str]:
+def _size_warnings(n_labeled: int, n_unlabeled: int) -> list[Note]:
     found = []
     if n_labeled < FEW_LABELED:
-        found.append(f"Only {n_labeled} labeled rows: the estimate is rough below {FEW_LABELED}.")
+        found.append(
+            Note(
+                "few-rows",
+                f"Only {n_labeled} labeled rows: the estimate is rough below {FEW_LABELED}.",
+            )
+        )
     if n_unlabeled < FEW_UNLABELED:
         found.append(
-            f"Only {n_unlabeled} unlabeled rows: the estimate is rough below {FEW_UNLABELED}."
+            Note(
+                "few-rows",
+                f"Only {n_unlabeled} unlabeled rows: the estimate is rough below {FEW_UNLABELED}.",
+            )
         )
     return found
 

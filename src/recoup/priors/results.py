@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recoup._core.checks import FloatArray
+from recoup._core.notes import Note
 from recoup._core.results import (
     DASH,
     html_facts,
@@ -69,7 +70,7 @@ class PriorEstimate:
         Key of the estimator.
     converged : bool
         False when the method fell back to a value that it does not stand for.
-    warnings : tuple of str
+    warnings : tuple of Note
         Reasons to doubt the estimate.
     curve : PriorCurve, optional
         What :meth:`plot` draws.
@@ -100,7 +101,7 @@ class PriorEstimate:
     draws: FloatArray | None = None
     method: str = ""
     converged: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     curve: PriorCurve | None = None
     members: Mapping[str, float] = field(default_factory=dict)
     n_labeled: int = 0
@@ -113,6 +114,10 @@ class PriorEstimate:
     interval_method: str | None = None
     confidence: float = 0.95
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Let estimators of other packages say their warnings as plain texts."""
+        object.__setattr__(self, "warnings", Note.each(self.warnings))
 
     @property
     def alpha_all(self) -> float:

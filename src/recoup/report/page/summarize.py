@@ -66,7 +66,7 @@ def summarize(
             "prior": _prior(evaluation),
             "confidence": evaluation.confidence,
             "confusion": _confusion(evaluation),
-            "notes": list(evaluation.notes),
+            "notes": list(map(str, evaluation.notes)),
             "sources": _sources(evaluation),
             "digest": data_digest(evaluation),
         }
@@ -238,7 +238,7 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
         "facts": facts,
         "members": dict(estimate.members),
         "converged": estimate.converged,
-        "warnings": list(estimate.warnings),
+        "warnings": list(map(str, estimate.warnings)),
     }
 
 
