@@ -38,6 +38,7 @@ NOT_RUN = {
     "recoup bench report smoke.sqlite --out site": "needs that run",
     "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",
     "recoup bench run plan.yaml --scheduler tcp://head:8786": "needs a cluster",
+    "recoup bench run plan.yaml --scheduler tls://head:8786": "needs a cluster with certificates",
     "dask scheduler --port 8786": "serves until it is stopped",
     "dask worker tcp://head:8786 --nthreads 8": "works until it is stopped",
     "dask worker tcp://head:8786 --nthreads 4 --resources GPU=4": "works until it is stopped",
