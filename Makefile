@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -25,6 +25,7 @@ help:
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
+	@echo 'make house         count how easily somebody new finds their way in the code'
 	@echo 'make clean         remove environments, caches and packages, but not what studies did'
 	@echo 'make clean-study   remove build, where studies keep what they did: stopped ones go on'
 	@echo '                   from there'
@@ -61,12 +62,17 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.kernel_means
 	$(PEERS)/bin/python -m tools.speed.peers
 
-reproduce: data $(VENV)/.installed
-	for paper in $$($(BIN)/python -c 'from papers import papers; print(*papers())'); do \
-	    $(BIN)/python -m papers $$paper --full --out docs/papers/$$paper || exit 1; \
+# For a look at one paper: make reproduce PAPERS=ramola2019 SIZE=--tiny OUT=build/papers
+PAPERS ?= $(notdir $(patsubst %/experiment.py,%,$(wildcard papers/*/experiment.py)))
+SIZE ?= --full
+OUT ?= docs/papers
+
+reproduce: data $(VENV)/.installed-cluster
+	@for paper in $(PAPERS); do \
+	    echo "$(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper"; \
+	    $(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper || exit 1; \
 	done
-	$(BIN)/python -c 'from papers import write_overview as write; \
-	    write("docs/papers", "docs/papers.md")'
+	$(BIN)/python -c 'from papers import write_overview as write; write("$(OUT)", "$(OUT).md")'
 
 study: $(VENV)/.installed
 	$(BIN)/python -m tools.studies.intervals
@@ -88,6 +94,9 @@ train-priors: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.studies.prior_tasks score --kind training
 	rm -f $(RECOUP_STUDY)/auto_rows.npz  # what the networks before these said
 	$(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto.npz
+
+house: $(VENV)/.installed-test
+	$(BIN)/python -m tools.house
 
 data:
 	@if [ ! -d "$$RECOUP_DATA" ]; then \
@@ -117,6 +126,10 @@ $(VENV)/.installed: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 
 $(VENV)/.installed-test: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-cluster: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) -e '.[cluster]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
