@@ -294,7 +294,9 @@ const Recoup = (() => {
     for (const { key, fixed } of Object.values(specs)) {
       if (fixed || !(key in Formulas.proper)) continue;
       const losses = [new Float64Array(centers.length), new Float64Array(centers.length)];
-      centers.forEach((p, i) => ([losses[0][i], losses[1][i]] = Formulas.proper[key](p)));
+      centers.forEach((p, i) => {
+        [losses[0][i], losses[1][i]] = Formulas.proper[key](p);
+      });
       found[key] = { losses, means: losses.map(means) };
     }
     return found;
@@ -325,7 +327,7 @@ const Recoup = (() => {
 
   function areaValues(model, { alpha, beta, pi }, roc, spec) {
     const direct = Formulas.fromAucPu[spec.key];
-    const fromPairs = direct && direct(model.aucPu, alpha, beta, pi);
+    const fromPairs = direct?.(model.aucPu, alpha, beta, pi);
     if (direct && !spec.needs_alpha) return [fromPairs, fromPairs];
     const area = (tpr, fpr) => AREAS[spec.script](tpr, fpr, pi, spec.params);
     const value = area(roc.tpr, roc.fpr);
