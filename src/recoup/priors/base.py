@@ -27,7 +27,8 @@ from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
 from recoup.priors._solvers.transform import honest_scores
-from recoup.priors.results import PriorCurve, PriorEstimate
+from recoup.priors.results import Finding as Finding
+from recoup.priors.results import PriorEstimate
 from recoup.scores.table import ScoreTable
 
 MIN_LABELED, MIN_UNLABELED = 20, 50
@@ -56,13 +57,14 @@ class PriorTags:
         How time grows with the number n of rows, after the classifier.
     source : str
         Where it was published.
-    finds_beta : bool
+    finds_beta : bool, default=False
         Whether it estimates beta too.
-    takes_beta : bool
+    takes_beta : bool, default=False
         Whether it has a parameter ``beta`` for what is known about it.
-    selection : {"SCAR", "SAR"}
-        Whether labels must be a random sample of the positives.
-    wraps : bool
+    selection : {"SCAR", "SAR"}, default="SCAR"
+        What the labels may depend on. ``"SCAR"``: they must be a random sample of the positives.
+        ``"SAR"``: they may favor some positives over others.
+    wraps : bool, default=False
         Whether it needs another estimator to work with.
     """
 
@@ -77,60 +79,27 @@ class PriorTags:
     wraps: bool = False
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What an estimator's own file returns; the base turns it into a PriorEstimate.
-
-    Parameters
-    ----------
-    alpha : float
-        The estimate before clipping to [0, 1].
-    beta : float
-        Only from estimators that find it.
-    curve : PriorCurve, optional
-        The picture behind it.
-    converged : bool
-        False when alpha is a fallback.
-    warnings : tuple of str
-        Reasons to doubt it, as sentences.
-    upper_limit, kappa_1, kappa_2 : float
-        As in :class:`PriorEstimate`.
-    members : dict of str to float, optional
-        Alternatives that the method computes on its way.
-    draws : ndarray, optional
-        Plausible values, from a method that knows how sure it is without drawing rows.
-    """
-
-    alpha: float
-    beta: float = 1.0
-    curve: PriorCurve | None = None
-    converged: bool = True
-    warnings: tuple[str, ...] = ()
-    upper_limit: float = math.nan
-    kappa_1: float = math.nan
-    kappa_2: float = math.nan
-    members: dict[str, float] | None = None
-    draws: FloatArray | None = None
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class PriorEstimator(BaseEstimator):
-    """Base of all prior estimators.
+    """Base of all prior estimators: what they take and what they promise.
 
     Parameters
     ----------
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
-        How :meth:`fit` turns features into scores. None: the one column of X is the score.
+        How ``fit`` turns features into scores, in estimators that read scores.
     interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
-        How the interval is made. ``"subsample"`` and ``"bootstrap"`` draw from the scores as
-        they are; ``"refit"`` draws rows and fits the classifier anew, so that its variation is
-        covered too.
+        How rows are drawn for the interval around alpha. None: no interval.
     n_draws : int, default=200
-        Draws behind the interval.
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
-        Level of the interval.
+        Level of the interval, between 0 and 1.
     random_state : int, default=0
-        Seed of everything random.
+        Seed of everything random. The same number gives the same estimate.
+
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result, after ``fit`` or ``fit_scores``.
     """
 
     transform: Any = "auto"
@@ -150,11 +119,37 @@ class PriorEstimator(BaseEstimator):
 
     @abstractmethod
     def fit(self, X: Any, s: ArrayLike) -> Self:
-        """Estimate from features and labels."""
+        """Estimate from features and labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+            Features.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
+        """
 
     @abstractmethod
     def fit_scores(self, s: ArrayLike | ScoreTable, scores: ArrayLike | None = None) -> Self:
-        """Estimate from scores and labels."""
+        """Estimate from scores and labels.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,) or ScoreTable
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        scores : array-like of shape (n,), optional
+            Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
+        """
 
     @property
     def _name(self) -> str:
@@ -239,7 +234,29 @@ class PriorEstimator(BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScorePriorEstimator(PriorEstimator):
-    """Base of estimators that read scores: one method, ``_solve``, from a table to a Finding."""
+    """Base of estimators that read scores.
+
+    A new estimator writes one method, ``_solve``, from a :class:`ScoreTable` to a :class:`Finding`.
+
+    Parameters
+    ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
+    """
 
     @abstractmethod
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
@@ -254,6 +271,11 @@ class ScorePriorEstimator(PriorEstimator):
             Features; or, with ``transform=None``, one column of scores.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -277,8 +299,13 @@ class ScorePriorEstimator(PriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -328,7 +355,26 @@ class ScorePriorEstimator(PriorEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FeaturePriorEstimator(PriorEstimator):
-    """Base of estimators that read features: one method, ``_solve``, from rows to a Finding."""
+    """Base of estimators that read features.
+
+    A new estimator writes one method, ``_solve``, from rows to a :class:`Finding`.
+
+    Parameters
+    ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
+    """
 
     # How many rows of a table of scores are drawn at most for fit_scores.
     max_rows: ClassVar[int] = 10_000
@@ -346,6 +392,11 @@ class FeaturePriorEstimator(PriorEstimator):
             Numbers, without NaN. Scores of a classifier may be passed as the only column.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -365,8 +416,13 @@ class FeaturePriorEstimator(PriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()

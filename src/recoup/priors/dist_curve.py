@@ -43,9 +43,31 @@ class DistCurve(ScorePriorEstimator):
     Parameters
     ----------
     n_runs : int, default=10
-        How many times all unlabeled rows are used up. The distances of each step are averaged.
+        How many times all unlabeled rows are used up, each time with other labeled rows drawn.
+        The distances of each step are averaged; more runs make them steadier and take longer.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----

@@ -37,10 +37,29 @@ class ShareNet(ScorePriorEstimator):
 
     Parameters
     ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
     interval : {"network", "subsample", "bootstrap", "refit"} or None, default="network"
-        ``"network"`` takes the quantiles that the network gives; the others draw rows.
+        How the interval around alpha is made. ``"network"`` takes the quantiles that the network
+        gives. The others draw rows: ``"subsample"`` fewer rows without replacement,
+        ``"bootstrap"`` as many with replacement, ``"refit"`` with the classifier fitted anew.
+        None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Examples
     --------
