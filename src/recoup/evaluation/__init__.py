@@ -1,16 +1,12 @@
 """How good one classifier really is, and how several compare, with honest uncertainty."""
 
-from recoup.evaluation.compare import Comparison, Difference, WinRange, compare
+from recoup.evaluation.compare import compare
+from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
-from recoup.evaluation.results import (
-    Baseline,
-    Estimate,
-    Evaluation,
-    OperatingPoint,
-    Sensitivity,
-)
-from recoup.metrics.curves import Band
+from recoup.evaluation.results import Evaluation
+from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity
 
 __all__ = [

@@ -23,7 +23,7 @@ from recoup.metrics.area import (
     proper_score,
     step_average_precision,
 )
-from recoup.metrics.curves import Band
+from recoup.metrics.curve_results import Band
 from recoup.metrics.measure import PARTIAL_MAX_FPR, observed_rates_at
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture

@@ -17,7 +17,7 @@ from recoup.metrics.area import (
     proper_score,
     step_average_precision,
 )
-from recoup.metrics.curves import RocCurve
+from recoup.metrics.curve_results import RocCurve
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import POINT_METRICS, metric_spec
 from recoup.scores.table import ScoreTable

@@ -16,7 +16,7 @@ import recoup
 from recoup._core.files import write_file
 from recoup._core.prior import Prior
 from recoup.evaluation import Evaluation
-from recoup.evaluation.compare import Comparison
+from recoup.evaluation.comparison import Comparison
 from recoup.plot.curves import percent
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
@@ -91,7 +91,12 @@ class Report:
     command: str | None = None
 
     def to_html(self) -> str:
-        """Return the page as text. The same evaluation gives the same page."""
+        """Return the page as text. The same evaluation gives the same page.
+
+        Returns
+        -------
+        str
+        """
         result, versus = self.evaluation, None
         if isinstance(result, Comparison):
             models, versus = result.evaluations, summarize_comparison(result, shorten)
