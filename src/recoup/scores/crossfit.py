@@ -74,16 +74,33 @@ class CrossfitScores:
         )
 
     def table(self) -> ScoreTable:
-        """Count labeled, unlabeled and known-negative rows at each score."""
+        """Count labeled, unlabeled and known-negative rows at each score.
+
+        Returns
+        -------
+        ScoreTable
+        """
         return ScoreTable.from_arrays(self.s, self.scores)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per row of X: its label, its score, and its fold in each repeat."""
+        """Return one row per row of X: its label, its score, and its fold in each repeat.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns s, score, fold_0, fold_1 and so on.
+        """
         folds = {f"fold_{number}": fold for number, fold in enumerate(self.fold)}
         return make_frame({"s": self.s, "score": self.scores} | folds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts and lists."""
+        """Return everything as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            By name of the attribute.
+        """
         names = ("estimator_name", "method", "repeats", "auc_pu", "s", "scores", "fold")
         return {name: to_plain(getattr(self, name)) for name in names}
 

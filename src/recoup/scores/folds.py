@@ -83,7 +83,17 @@ class PUStratifiedKFold:
         )
 
     def get_n_splits(self, X: Any = None, s: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the arguments change nothing."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, s, groups : object, optional
+            Not used; scikit-learn passes them.
+
+        Returns
+        -------
+        int
+        """
         return self.n_splits
 
     def split(

@@ -112,10 +112,14 @@ class ScarTest:
     label_frequency : float
         Share of the positives that are labeled, and so the largest share of labels that any
         group of rows can have.
-    n_labeled, n_unlabeled : int
-        Rows that were tested; those of the first fold only train.
-    n_top, labeled_top : int
-        Rows above the threshold of the statistic, and how many of them are labeled.
+    n_labeled : int
+        Labeled rows that were tested; those of the first fold only train.
+    n_unlabeled : int
+        Unlabeled rows that were tested.
+    n_top : int
+        Rows above the threshold of the statistic.
+    labeled_top : int
+        How many of them are labeled.
     auc_pu : float
         How well the scores tell labeled from unlabeled rows.
     method : str
@@ -183,7 +187,13 @@ class ScarTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts and lists."""
+        """Return everything as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            By name of the attribute or property.
+        """
         names = (
             "statistic", "p_value", "alpha", "compatible_alpha", "label_frequency", "n_labeled",
             "n_unlabeled", "n_top", "labeled_top", "expected_top", "auc_pu", "method", "warnings",
@@ -193,14 +203,30 @@ class ScarTest:
         return plain
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the answer as one row."""
+        """Return the answer as one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a column for each number and text.
+        """
         plain = self.to_dict()
         return make_frame(
             {name: [plain[name]] for name in plain if name not in ("null", "warnings")}
         )
 
     def plot(self, ax: Any = None) -> ScarDisplay:
-        """Draw the statistic beside those of the resamples; the title has ``compatible_alpha``."""
+        """Draw the statistic beside those of the resamples; the title has ``compatible_alpha``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        ScarDisplay
+        """
         from recoup.plot.scar import ScarDisplay
 
         display = ScarDisplay(

@@ -67,7 +67,11 @@ class SelectionSensitivity:
         Parameters
         ----------
         metric : str
-            Its key.
+            Key of the metric.
+
+        Returns
+        -------
+        low, high : float
         """
         if metric not in self.values:
             metric_spec(metric, "SelectionSensitivity.range")
@@ -79,18 +83,42 @@ class SelectionSensitivity:
         return float(np.nanmin(found)), float(np.nanmax(found))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per strength and direction."""
+        """Return one row per strength and direction.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns strength and favored, and one for each metric.
+        """
         return make_frame({"strength": self.strengths, "favored": list(self.favored)} | self.values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists."""
+        """Return plain lists.
+
+        Returns
+        -------
+        dict
+            With alpha, strength, favored, and the key of each metric.
+        """
         plain: dict[str, Any] = to_plain(
             {"alpha": self.alpha, "strength": self.strengths, "favored": self.favored} | self.values
         )
         return plain
 
     def plot(self, ax: Any = None, metrics: Sequence[str] = SHOWN) -> SelectionDisplay:
-        """Draw metrics over the strength of selection, low scores favored on the left."""
+        """Draw metrics over the strength of selection, low scores favored on the left.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        metrics : sequence of str, default=("roc_auc", "recall", "precision", "f1")
+            Keys of the metrics to draw.
+
+        Returns
+        -------
+        SelectionDisplay
+        """
         from recoup.plot.scar import SelectionDisplay
 
         signs = np.array([-1.0 if favored == "low" else 1.0 for favored in self.favored])
