@@ -7,7 +7,7 @@ from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.curve_results import Band
-from recoup.selection.sensitivity import SelectionSensitivity
+from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
 
 __all__ = [
     "Band",
@@ -18,7 +18,6 @@ __all__ = [
     "Evaluation",
     "Feasibility",
     "OperatingPoint",
-    "SelectionSensitivity",
     "Sensitivity",
     "WinRange",
     "compare",

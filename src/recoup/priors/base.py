@@ -349,6 +349,8 @@ class ScorePriorEstimator(PriorEstimator):
         pairs = np.array(found)
         if self.interval == "subsample":
             center = np.array([finding.alpha, finding.beta])
+            # Basic interval: deviations of draws, scaled to all rows, count in the opposite
+            # direction.
             pairs = center - _shrink(sizes, table.n_labeled, table.n_unlabeled) * (pairs - center)
         return plausible(pairs, both=self.tags.finds_beta)
 
@@ -472,7 +474,7 @@ class FeaturePriorEstimator(PriorEstimator):
         return self._concluded(finding, draws, (n_labeled, n_unlabeled), auc, transform, started)
 
     def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
-        # Every draw goes through the whole method, so that a bootstrap is a refit here.
+        # Every draw runs the whole method, so that "bootstrap" and "refit" are the same here.
         groups = (np.flatnonzero(s == 1), np.flatnonzero(s == 0))
         without = self.interval == "subsample"
         sizes = subsample_sizes(len(groups[0]), len(groups[1]))
@@ -542,7 +544,8 @@ def subsample_sizes(n_labeled: float, n_unlabeled: float) -> tuple[int, int]:
 
 def _shrink(sizes: tuple[int, int], n_labeled: float, n_unlabeled: float) -> float:
     """Ratio of the standard errors of all rows and of a draw, as if driven by the scarcer group."""
-    # Without replacement a draw of share f varies less by 1 - f than one from the population.
+    # A draw of a share f without replacement has 1 - f times the variance of one from the
+    # population. The floor keeps draws of almost all rows from being blown up.
     factors = [
         (size / n) / max(1 - size / n, 0.25)
         for size, n in zip(sizes, (n_labeled, n_unlabeled), strict=True)
@@ -552,7 +555,7 @@ def _shrink(sizes: tuple[int, int], n_labeled: float, n_unlabeled: float) -> flo
 
 def plausible(pairs: FloatArray, *, both: bool) -> FloatArray:
     """Bring drawn alphas (and betas) into the range that the rest of recoup accepts."""
-    # Recovered metrics need alpha < beta <= 1.
+    # Recovered metrics divide by beta - alpha, and need alpha < beta <= 1.
     beta = np.clip(pairs[:, 1], 0.01, 1.0) if both else np.ones(len(pairs))
     alpha = np.clip(pairs[:, 0], 0.0, beta - 0.005)
     return np.column_stack([alpha, beta]) if both else alpha

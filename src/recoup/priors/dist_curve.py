@@ -129,7 +129,7 @@ class DistCurve(ScorePriorEstimator):
     def _draws(
         self, table: ScoreTable, finding: Finding, refits: Callable[[int], ScoreTable] | None
     ) -> FloatArray:
-        # The estimate varies as one from the rows that it was made of, not as one from all rows.
+        # Only the drawn rows entered the estimate, so its variation is that of so many rows.
         return super()._draws(self._capped(table), finding, refits)
 
     def _capped(self, table: ScoreTable) -> ScoreTable:

@@ -196,7 +196,8 @@ class Regroup(ScorePriorEstimator):
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         found: Finding = self._base()._solve(regrouped(table, self.frac), rng)
-        # Bounds and kappas of the wrapped estimator are about labeled rows that do not exist.
+        # Bounds and kappas of the wrapped estimator are about the rows with copies: they do not
+        # hold for the rows as they were.
         return replace(found, upper_limit=math.nan, kappa_1=math.nan, kappa_2=math.nan)
 
     def _settled(self, base: FeaturePriorEstimator) -> FeaturePriorEstimator:
@@ -251,7 +252,7 @@ def top_rows(s: NDArray[np.int_], scores: FloatArray, frac: float) -> NDArray[np
 def _copies_up_to(
     ranks: NDArray[Any], n_labeled: float, n_unlabeled: float, frac: float
 ) -> NDArray[np.intp]:
-    """Return how many of the first so many rows are copied."""
+    """Return how many rows are copied up to each rank."""
     top = np.minimum(ranks, max(round(frac * n_unlabeled), 1))
     copies: NDArray[np.intp] = np.ceil(top * min(1.0, n_labeled / n_unlabeled)).astype(np.intp)
     return copies

@@ -179,7 +179,7 @@ class TIcE(FeaturePriorEstimator):
         enough = max(MIN_ROWS, min(MIN_SHARE * len(to_judge), len(to_judge) ** MIN_POWER))
         start = best = float(labeled[to_judge].mean())
         nodes = [np.array([[len(to_judge)], [labeled[to_judge].sum()]])]
-        # Numbers in the order of arrival keep the queue from comparing nodes.
+        # The numbers in the order of arrival break ties: nodes themselves cannot be compared.
         root = _Node(to_grow, to_judge, np.arange(codes.shape[1]))
         queue, n_pushed = [(0.0, 0, root)], 0
         for _ in range(self.max_splits):

@@ -266,7 +266,7 @@ class ScoreTable:
         ordered = scores[order]
         starts = _run_starts(ordered)
         sums = [np.add.reduceat(column[order], starts) for column in columns]
-        distinct = ordered[starts] + 0.0  # -0.0 and 0.0 are one score
+        distinct = ordered[starts] + 0.0  # turns -0.0 into 0.0: they are one score
         filled = np.sum(sums, axis=0) > 0
         if not filled.all():  # rows of weight zero say nothing
             distinct, sums = distinct[filled], [column[filled] for column in sums]

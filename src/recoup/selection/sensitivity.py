@@ -242,11 +242,12 @@ def _checked(strengths: ArrayLike, direction: str) -> FloatArray:
 def _fair_table(table: ScoreTable, mixture: Mixture, gamma: float) -> ScoreTable:
     """Return the counts that labels at random would have given, if labels have this tilt."""
     labeled = table.labeled.astype(float)
+    # The hidden positives at each score, scaled to as many as there are labeled ones.
     hidden = table.n_labeled * np.diff(_hidden_share(labeled, gamma), prepend=0.0)
     unlabeled: NDArray[Any] = table.unlabeled
     if mixture.scheme == "single-sample":
-        # Labeled and hidden positives trade places until both are like all positives; every
-        # score keeps its rows.
+        # All positives are a mixture of labeled and hidden ones. Giving both groups that same
+        # distribution moves counts between them; the total at each score stays.
         n_hidden = mixture.alpha * table.n_unlabeled
         moved = (labeled - hidden) * (n_hidden / (table.n_labeled + n_hidden))
         return replace(table, labeled=labeled - moved, unlabeled=unlabeled + moved)
@@ -256,5 +257,6 @@ def _fair_table(table: ScoreTable, mixture: Mixture, gamma: float) -> ScoreTable
 def _hidden_share(labeled: FloatArray, gamma: float) -> FloatArray:
     """Share of the hidden positives up to each score, ascending."""
     heads = np.cumsum(labeled)
+    # The formula of H above; log1p, because gamma - 1 may be small.
     share: FloatArray = np.log1p((gamma - 1) * heads / heads[-1]) / np.log(gamma)
     return share
