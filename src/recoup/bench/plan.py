@@ -286,7 +286,7 @@ class Plan(Part):
             dataset, _, task = name.partition("/")
             find_entry(dataset, CALLER)
             known = [one.name for one in tasks(dataset)]
-            # The first task is the one that a name alone stands for.
+            # A name without a task stands for the first one, so both spellings are one run.
             found.append(dataset if known[:1] == [task] else name)
             if task and task not in known:
                 raise InvalidInputError(
@@ -306,7 +306,7 @@ class Plan(Part):
                     f"{CALLER} knows no mechanism {brief(name)!r}."
                     f"{did_you_mean(name.lower(), MECHANISMS)} It knows: {', '.join(MECHANISMS)}."
                 )
-        # Two names of the same thing would be two runs.
+        # "s1" and "scar" are the same: with both names every run would be done twice.
         return _unique(tuple("scar" if name == "s1" else name for name in names))
 
     @field_validator("alpha")
@@ -357,7 +357,7 @@ def read_plan(source: str | Path) -> Plan:
     shipped = files("recoup.bench").joinpath("plans", f"{source}.yaml")
     named = re.fullmatch(r"[\w-]+", str(source)) is not None
     if path.is_file():
-        # A file may be called as it likes.
+        # Names of plans are restricted, those of files are not: other characters become dashes.
         name = re.sub(r"[^\w .-]+|^\W+", "-", path.stem).lstrip(" .-") or "plan"
         where = brief(str(source), 200)
         try:

@@ -193,16 +193,20 @@ class Standing:
 
     Attributes
     ----------
-    metric, protocol : str
-        What was compared, and how weights were chosen.
+    metric : str
+        The metric that was compared.
+    protocol : {"honest", "oracle"}
+        How weights were chosen: without classes, or with them.
     baseline : str or None
         Learner that the others are tested against.
     block : {"dataset", "cell"}
         What a test over datasets counts once.
     level : float
         Level of all tests; intervals are at one minus it.
-    cells, complete_cells : tuple of Cell
-        All cells, and those in which every ranked learner has results on shared seeds.
+    cells : tuple of Cell
+        All cells.
+    complete_cells : tuple of Cell
+        Those in which every ranked learner has results on shared seeds.
     n_blocks : int
         Number of complete blocks, which all tests over learners use.
     results : tuple of CellResult
