@@ -251,6 +251,7 @@ def optimal_shares(p: FloatArray, w: FloatArray, grid: FloatArray) -> tuple[Floa
         middle = low + (high - low) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = nu - excess / slope
+        # Newton's step where it converges, bisection where it leaves the bracket or hardly helps.
         fast = (low < newton) & (newton < high) & (np.abs(excess) < 0.5 * last)
         step = np.where(fast, newton, middle)
         stuck = (step == nu) | (step <= low) | (step >= high)
@@ -277,6 +278,8 @@ def elbow(grid: FloatArray, likelihood: FloatArray) -> Elbow:
     lefts = np.lib.stride_tricks.sliding_window_view(fall, WINDOW)[:-WINDOW]
     height = np.median(lefts, axis=1)
     scores = np.full(size, np.nan)
+    # Rise of the slope, divided by how far the curve has fallen already: the first of two bends
+    # of the same size wins.
     scores[:-WINDOW] = (slopes[WINDOW:] - slopes[:-WINDOW]) / (height + 0.01)
     best = np.nanmax(scores)
     if best < NO_BEND:
@@ -330,6 +333,7 @@ def _shares_at(
     nu: FloatArray, p: FloatArray, w: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Best shares for given multipliers, and the slope of their sums."""
+    # The Lagrange condition for u in each bin is the quadratic nu u^2 - b u + p most = 0.
     nu = nu[:, None]
     most = w + alpha[:, None] * p
     scaled = nu * most

@@ -114,6 +114,7 @@ class DistCurve(ScorePriorEstimator):
         table = self._capped(table)
         distances = distance_curve(table, self.n_runs, rng)
         logit = float(load_network("dist_curve")(network_inputs(distances, table)[None])[0, 0])
+        # The network's answer is a logit: alpha stays inside (0, 1) without clipping.
         alpha = 1 / (1 + np.exp(-logit))
         steps = np.arange(1, len(distances) + 1) / len(distances)
         shown = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).astype(int))

@@ -214,6 +214,7 @@ def exact_minimum(on_labeled: FloatArray, on_unlabeled: FloatArray, penalty: flo
     One b after the other becomes positive as alpha grows. Between two of these points J is a
     parabola, and its lowest point is the minimum if it lies between them.
     """
+    # dJ/dalpha = (2 / penalty) sum m (alpha m - u) - 1 = 0 over the Gaussians with b > 0.
     some = on_labeled > MIN_MASS
     m, u = on_labeled[some], on_unlabeled[some]
     starts = u / m

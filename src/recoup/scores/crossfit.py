@@ -240,6 +240,7 @@ def crossfit(
 
 def _auc_pu(labels: NDArray[np.int_], scores: FloatArray) -> float:
     unlabeled = np.sort(scores[labels == 0])
+    # The mean over both sides counts ties one half.
     below, up_to = (
         np.searchsorted(unlabeled, scores[labels == 1], side=side).mean()
         for side in ("left", "right")
@@ -324,6 +325,7 @@ def seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:
     model = clone(estimator)
     settings = model.get_params(deep=True)
     names = sorted(name for name in settings if name.split("__")[-1] == "random_state")
+    # One draw for every seed, used or not: setting one of them does not change the others.
     seeds = rng.integers(2**31, size=len(names)).tolist()
     chosen = {
         name: seed

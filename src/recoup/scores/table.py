@@ -353,6 +353,7 @@ class ScoreTable:
         merged = self._from_counts(scores, columns, squares)
         return replace(
             merged,
+            # Both tables have the same bins, but not the same rows in them.
             centers=(self.centers + other.centers) / 2 if thinned else merged.centers,
             thinned=thinned,
             n_known=self.n_known + other.n_known,
@@ -449,6 +450,7 @@ class ScoreTable:
         """Largest possible effect of thinning on the area under the PU ROC curve."""
         if not self.thinned:
             return 0.0
+        # Pairs within a bin count one half; the true order could make each of them 0 or 1.
         tied = np.dot(self.labeled.astype(float), self.unlabeled.astype(float))
         return float(tied / (2 * self.n_labeled * self.n_unlabeled))
 
@@ -561,4 +563,5 @@ def _edges(kept: list[FloatArray]) -> FloatArray:
 
 
 def _midpoints(lowest: FloatArray, highest: FloatArray) -> FloatArray:
+    # Not (lowest + highest) / 2, which overflows for scores near the largest float.
     return lowest + (highest - lowest) / 2
