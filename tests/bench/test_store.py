@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store, merge
-from recoup.bench.store import COLUMNS, COUNTS, NUMBERS, export
+from recoup.bench.store import COUNTS, columns, export, number_columns
 from recoup.exceptions import InvalidInputError
 
 JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
@@ -28,23 +28,25 @@ CONTRACT = [
     "status",
     "reason",
     "accuracy",
+    "balanced_accuracy",
     "precision",
     "recall",
     "f1",
+    "matthews_corrcoef",
     "macro_f1",
-    "auc",
+    "roc_auc",
+    "average_precision",
     "aul",
-    "ap",
-    "mcc",
-    "balanced_accuracy",
     "recovered_accuracy",
+    "recovered_balanced_accuracy",
     "recovered_precision",
     "recovered_recall",
     "recovered_f1",
-    "recovered_auc",
-    "recovered_ap",
-    "recovered_mcc",
-    "recovered_balanced_accuracy",
+    "recovered_matthews_corrcoef",
+    "recovered_macro_f1",
+    "recovered_roc_auc",
+    "recovered_average_precision",
+    "recovered_aul",
     "alpha_true",
     "alpha_used",
     "alpha_estimate",
@@ -85,7 +87,7 @@ def store(tmp_path):
 
 def test_rows_have_every_key_and_are_sorted(store):
     rows = store.rows()
-    assert list(COLUMNS) == CONTRACT
+    assert list(columns()) == CONTRACT
     assert all(list(row) == CONTRACT for row in rows)
     assert [(row["key"], row["seed"]) for row in rows] == [
         *(("nnpu", seed) for seed in (1, 2, 3)),
@@ -285,7 +287,7 @@ def test_export_holds_every_row(store, tmp_path, suffix):
     if suffix == "parquet":
         table = pyarrow.parquet.read_table(path)
         kinds = {field.name: str(field.type) for field in table.schema}
-        assert {kinds[name] for name in NUMBERS} == {"double"}
+        assert {kinds[name] for name in number_columns()} == {"double"}
         assert {kinds[name] for name in COUNTS} == {"int64"}
         found = table.to_pylist()
     else:

@@ -5,7 +5,6 @@ import json
 import warnings
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +17,10 @@ from recoup.metrics.curves import monotone_rate, recovered_roc
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import POINT_METRICS
-from recoup.report.page import payload
 from recoup.report.page.payload import as_island, pack, page_data
 from recoup.report.page.render import format_value
+from recoup.report.page.script import page_script
 
-SCRIPT = Path(payload.__file__).with_name("formulas.js")
 CURVES = {
     "roc": {"fpr": "fpr", "tpr": "tpr", "raw_fpr": "rawFpr", "raw_tpr": "rawTpr"},
     "pr": {"recall": "recall", "precision": "precision"},
@@ -200,7 +198,7 @@ def opened(open_page, folder, island):
     path.write_text(
         f'<!doctype html><meta charset="utf-8"><title>t</title>'
         f'<script type="application/json" id="data">{island}</script>'
-        f"<script>{SCRIPT.read_text(encoding='utf-8')}</script><script>{HELPERS}</script>",
+        f"<script>{page_script()}</script><script>{HELPERS}</script>",
         encoding="utf-8",
     )
     return open_page(path)
