@@ -268,7 +268,10 @@ def reproduce(
         raise InvalidInputError(
             f"reproduce needs jobs to be a whole number of at least 1. Got {brief(jobs)}."
         )
+    from recoup._core.files import check_own_folder
+
     folder = Path("recoup-reproduce") / chosen.key if out is None else Path(out)
+    check_own_folder(folder, (PAGE,), VERDICTS)
     runs = _checked_runs(chosen, size)
     store = _writable(folder / "runs" / size)
     paths = [store / f"{run.name}.json" for run in runs]
@@ -314,8 +317,8 @@ def datasets_at_hand(names: Iterable[str], key: str) -> tuple[list[str], list[st
         folder = os.environ.get("RECOUP_DATA")
         raise InvalidInputError(
             f"reproduce {key} needs at least one of the datasets {brief(', '.join(wanted), 200)}. "
-            f"None is in the folder that RECOUP_DATA names "
-            f"({brief(folder, 200) if folder else 'not set'}) or in the cache. Let RECOUP_DATA "
+            f"None comes with recoup, is in the folder that RECOUP_DATA names "
+            f"({brief(folder, 200) if folder else 'not set'}), or is in the cache. Let RECOUP_DATA "
             f"name the folder with their files; recoup list datasets shows what is found."
         )
     return present, [name for name in wanted if name not in ready]

@@ -1,6 +1,7 @@
-"""Settings of all tests."""
+"""Settings of all tests, and what those share that read real datasets."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,67 @@ current = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("patient", parent=current, deadline=None)
 settings.load_profile("patient")
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+# Taken once: tests change the variable.
+DATA = os.environ.get("RECOUP_DATA")
+NEEDS_DATA = ("needs", "data")
 
 
 @pytest.fixture(scope="session")
 def data_folder():
-    folder = Path(os.environ.get("RECOUP_DATA") or BESIDE)
-    if not (folder / "MANIFEST.json").is_file():
+    """The folder with all datasets, for tests that are marked with data."""
+    folder = Path(DATA or "")
+    if not DATA or not (folder / "MANIFEST.json").is_file():
         pytest.fail(
-            f"These tests read real datasets, and {folder} holds none (no MANIFEST.json). "
-            f"Let RECOUP_DATA name the folder that does.",
+            f"RECOUP_DATA must name the folder of the datasets, with their MANIFEST.json, for "
+            f"tests marked with data, and only for those. Got {DATA!r}.",
             pytrace=False,
         )
     return folder
+
+
+@pytest.fixture
+def no_tables(monkeypatch, tmp_path):
+    """Recoup as if it carried no tables of its own."""
+    monkeypatch.setattr("recoup.data.files.BUNDLED", tmp_path / "no tables")
+
+
+# Tests marked with data run where RECOUP_DATA is set; where it is not, they are skipped and named.
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("data") is None:
+        return
+    item.user_properties.append(NEEDS_DATA)
+    if not DATA:
+        pytest.skip("RECOUP_DATA is unset: it names the folder of the datasets this test needs")
+
+
+def skipped_for_data(config):
+    """Names of skipped tests that need data; None in a worker, which sees only its own."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return None
+    reports = reporter.stats.get("skipped", [])
+    # User properties reach the main process as lists or tuples, depending on who sends them.
+    return [r.nodeid for r in reports if list(NEEDS_DATA) in map(list, r.user_properties)]
+
+
+def pytest_sessionfinish(session):
+    if DATA and skipped_for_data(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    names = skipped_for_data(config)
+    if not names:
+        return
+    counts = Counter(name.partition("[")[0] for name in names)
+    listed = ", ".join(f"{name} ({n})" if n > 1 else name for name, n in counts.items())
+    verb = "needs" if len(names) == 1 else "need"
+    ending = ", which fails this run: the variable is set" if DATA else ""
+    terminalreporter.section("datasets")
+    terminalreporter.write_line(
+        f"{len(names)} test{'s' * (len(names) > 1)} {verb} the datasets that RECOUP_DATA names and "
+        f"{'was' if len(names) == 1 else 'were'} skipped{ending}: {listed}"
+    )

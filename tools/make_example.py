@@ -1,12 +1,11 @@
 """Make the scored table that recoup carries as its example.
 
-    RECOUP_DATA=folder/with/spambase python -m tools.make_example
+    python -m tools.make_example
 
 Labels are hidden from Spambase at random (single sample, SCAR) and two classifiers are trained on
 what is left, never on the truth. Each row is scored by a model that saw neither it nor its copies.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,8 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from recoup.data import load
+
 SEED = 1999
 LABEL_FREQUENCY = 0.3
 EXAMPLE = Path(__file__).parents[1] / "src/recoup/data/examples/spambase_scores.parquet"
@@ -27,14 +28,9 @@ EXAMPLE = Path(__file__).parents[1] / "src/recoup/data/examples/spambase_scores.
 
 def spambase() -> tuple[np.ndarray, np.ndarray]:
     """Read features and true labels, in an order that does not give the class away."""
-    folder = os.environ.get("RECOUP_DATA")
-    if folder is None:
-        raise SystemExit("Set RECOUP_DATA to the folder that holds spambase.parquet.")
-    table = pq.read_table(Path(folder) / "spambase.parquet")
-    y_true = table["target"].to_numpy().astype(np.int64)
-    X = np.column_stack([column.to_numpy() for column in table.drop_columns("target").columns])
-    order = np.random.default_rng(SEED).permutation(len(y_true))
-    return X[order], y_true[order]
+    mails = load("spambase")
+    order = np.random.default_rng(SEED).permutation(len(mails))
+    return mails.X[order], mails.y_true[order]
 
 
 def hide_labels(y_true: np.ndarray) -> np.ndarray:

@@ -154,6 +154,7 @@ def test_test_rows_do_not_depend_on_labels():
     assert np.array_equal(one.X_test, other.X_test)
 
 
+@pytest.mark.data
 def test_groups_stay_on_one_side(data_folder, monkeypatch):
     monkeypatch.setenv("RECOUP_DATA", str(data_folder))
     dataset = trial_data._loaded("parkinsons_telemonitoring")

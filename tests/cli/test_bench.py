@@ -161,6 +161,18 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(folder, monkeypatch):
     assert_one_line(result, "no Dask scheduler at 'tcp://127.0.0.1:9'")
 
 
+def test_an_address_that_needs_certificates_says_where_to_name_them(folder):
+    result = run("bench", "run", "mine.yaml", "--scheduler", "tls://127.0.0.1:9")
+    assert_one_line(result, "DASK_DISTRIBUTED__COMM__TLS__CA_FILE")
+
+
+def test_a_report_leaves_a_folder_of_somebody_else_alone(folder):
+    stored(folder)
+    before = {path.name for path in folder.iterdir()}
+    assert_one_line(run("bench", "report", "mine.sqlite", "--out", "."), "Nothing was touched")
+    assert {path.name for path in folder.iterdir()} == before
+
+
 def test_plans_are_listed():
     assert "pubench-conventional" in run("list", "plans").stdout
     rows = json.loads(run("list", "plans", "--json").stdout)

@@ -161,3 +161,12 @@ def test_wrong_models_and_rows_get_one_line(folder, tmp_path):
     result = run("score", tmp_path / "half", folder / "new.parquet", *out, code=2)
     assert "cannot read columns.json" in result.stderr.replace("\n", " ")
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_table_of_columns_that_somebody_else_wrote_is_kept(folder, tmp_path):
+    theirs = tmp_path / "columns.json"
+    theirs.write_text("mine")
+    result = run("fit", folder / "train.parquet", "--label", "flag", "--out", tmp_path, code=2)
+    assert "columns.json would be overwritten" in " ".join(result.output.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["columns.json"]
+    assert theirs.read_text() == "mine"

@@ -22,10 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from recoup.cli import app
-from recoup.data import list_datasets
+from recoup.data import files, list_datasets
 from recoup.simulation import simulate as simulate_arrays
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 N_ROWS, N_POSITIVES = 569, 212
 OUTPUTS = ("--out", "pu.csv", "--truth", "truth.csv")
 
@@ -78,14 +77,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def spambase():
-    path = Path(os.environ.get("RECOUP_DATA") or BESIDE) / "spambase.parquet"
-    if not path.is_file():
-        pytest.fail(
-            f"These tests read Spambase, and {path} is not there. Let RECOUP_DATA name the folder "
-            f"with the data files.",
-            pytrace=False,
-        )
-    return path
+    return files.BUNDLED / "spambase.parquet"
 
 
 @pytest.mark.parametrize("mechanism", ["scar", "s2"])

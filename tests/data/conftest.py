@@ -1,11 +1,17 @@
 """The real datasets, each read at most once per process."""
 
 import json
+import os
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from recoup.data import load, tasks
+from recoup.data import files, load, tasks
+
+# Taken once: tests change both.
+DATA = os.environ.get("RECOUP_DATA")
+TABLES = files.BUNDLED
 
 
 @pytest.fixture(scope="session")
@@ -24,13 +30,16 @@ def environment(monkeypatch, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def load_real(data_folder):
-    """Load from the data folder, and keep what was loaded."""
+def load_real():
+    """Load from the folder of all datasets, or what comes with recoup; keep what was loaded."""
 
     @cache
     def load_once(name, task):
+        folder = Path(DATA or TABLES)
+        found = [path.name for path in folder.glob(f"{name}.*")]
+        assert found, f"No file of {name} in {folder}: mark the test with data, or add the file."
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("RECOUP_DATA", str(data_folder))
+            patch.setenv("RECOUP_DATA", str(folder))
             return load(name, task=task)
 
     return lambda name, task=None: load_once(name, task or tasks(name)[0].name)

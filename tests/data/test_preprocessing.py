@@ -41,13 +41,18 @@ def test_levels_unseen_in_training_become_zeros_or_other(load_real):
     assert (both.X[:, columns].sum(axis=1) == 1).all()
 
 
+@pytest.mark.data
 def test_numbers_that_are_categories(load_real):
     (batteryless,) = preprocess(load_real("batteryless_s1"))
     assert {f"antenna_id={i}" for i in (1, 2, 3, 4)} < set(batteryless.feature_names)
+
+
+def test_categories_of_zeros_and_ones(load_real):
     (thyroid,) = preprocess(load_real("thyroid_ann"))
     assert thyroid.X.shape[1] == 21  # columns of zeros and ones stay single
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(("name", "width"), [("hiv1_protease", 160), ("splice", 287)])
 def test_one_hot_width_is_the_published_one(name, width, load_real):
     """Zeiberg et al. (2020), Table 2, print these numbers of columns."""
@@ -55,6 +60,7 @@ def test_one_hot_width_is_the_published_one(name, width, load_real):
     assert encoded.X.shape[1] == width
 
 
+@pytest.mark.data
 def test_pubench_recipe(load_real):
     digits = load_real("mnist").take(range(100))
     (centred,), (unit,) = preprocess(digits, recipe="pubench"), preprocess(digits)

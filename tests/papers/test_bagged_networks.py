@@ -19,10 +19,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from estimator_checks import each_check, passes_unless_expected
+from papers import bagged_networks as module
+from papers.bagged_networks import BaggedNetworks
 from recoup import metrics
 from recoup.exceptions import InvalidInputError, MissingDependencyError
-from recoup.learners import BaggedNetworks, TunedThreshold
-from recoup.learners import bagged_networks as module
+from recoup.learners import TunedThreshold
 from recoup.scores import PUStratifiedKFold, crossfit
 
 PROGRAMS = [module._Numpy] + ([module._Torch] if find_spec("torch") else [])

@@ -27,7 +27,7 @@ def done(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, no_tables):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path))
@@ -84,3 +84,13 @@ def test_bad_input_ends_in_one_line(folder, args, words):
     (folder / "file").write_text("")
     before = sorted(folder.rglob("*"))
     assert_one_line(run(*args), words, folder, before)
+
+
+def test_a_page_that_somebody_else_wrote_is_kept(tmp_path):
+    theirs = tmp_path / "index.md"
+    theirs.write_text("mine")
+    result = run(*TINY, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "index.md would be overwritten" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["index.md"]
+    assert theirs.read_text() == "mine"

@@ -100,7 +100,7 @@ class TestRuns:
         monkeypatch.setattr(jain2017, "datasets_at_hand", lambda names, key: (["pima"], []))
         assert {run.settings["dataset"] for run in EXPERIMENT.runs("quick")} == {"pima"}
 
-    def test_no_dataset_at_all_is_an_error(self, monkeypatch, tmp_path):
+    def test_no_dataset_at_all_is_an_error(self, monkeypatch, tmp_path, no_tables):
         monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
         monkeypatch.setenv("RECOUP_CACHE", str(tmp_path / "cache"))
         with pytest.raises(InvalidInputError, match="jain2017 needs at least one of the datasets"):
@@ -110,27 +110,31 @@ class TestRuns:
         ("name", "n_rows", "n_positives"),
         [
             ("page_blocks", 5473, 560),
-            ("gas_drift_8of10", 1316 + 1779, 1316),
-            ("housing", 506, 209),
+            pytest.param("gas_drift_8of10", 1316 + 1779, 1316, marks=pytest.mark.data),
+            pytest.param("housing", 506, 209, marks=pytest.mark.data),
             ("mushroom", 8124, 3916),
         ],
     )
-    def test_classes(self, data_folder, monkeypatch, name, n_rows, n_positives):
-        monkeypatch.setenv("RECOUP_DATA", str(data_folder))
+    def test_classes(self, name, n_rows, n_positives):
         X, y = jain2017.features_and_classes(name)
         assert (len(X), int(y.sum())) == (n_rows, n_positives)
 
-    def test_shares_can_be_told_apart_at_every_beta(self, data_folder, monkeypatch):
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("wine_quality", "concrete"),
+            *(pytest.param(name, marks=pytest.mark.data) for name in ("pendigits", "shuttle")),
+        ],
+    )
+    def test_shares_can_be_told_apart_at_every_beta(self, name):
         from recoup.data import load
 
-        monkeypatch.setenv("RECOUP_DATA", str(data_folder))
-        for name in ("wine_quality", "pendigits", "shuttle", "concrete"):
-            problem = PROBLEMS[name]
-            asked = {"positive": problem.positive} if problem.positive else {"task": problem.task}
-            y = load(name, **asked).y_true
-            for beta in BETAS:
-                n_left = y.sum() - beta * problem.n_labeled
-                assert n_left / (len(y) - problem.n_labeled) < beta - 0.05
+        problem = PROBLEMS[name]
+        asked = {"positive": problem.positive} if problem.positive else {"task": problem.task}
+        y = load(name, **asked).y_true
+        for beta in BETAS:
+            n_left = y.sum() - beta * problem.n_labeled
+            assert n_left / (len(y) - problem.n_labeled) < beta - 0.05
 
 
 class TestMeasure:

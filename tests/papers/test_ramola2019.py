@@ -102,7 +102,7 @@ def test_too_few_rows_for_any_sample():
         sample_size(np.arange(1000) < 500)
 
 
-def test_sizes_have_the_papers_protocol(monkeypatch, tmp_path):
+def test_sizes_have_the_papers_protocol(monkeypatch, tmp_path, no_tables):
     for name in DATASETS:
         (tmp_path / f"{name}.parquet").touch()
     monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
@@ -115,7 +115,7 @@ def test_sizes_have_the_papers_protocol(monkeypatch, tmp_path):
     assert "wilt" not in {run.settings.get("dataset") for run in runs("quick")}
 
 
-def test_no_data_at_all(monkeypatch, tmp_path):
+def test_no_data_at_all(monkeypatch, tmp_path, no_tables):
     monkeypatch.setenv("RECOUP_DATA", str(tmp_path))
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path))
     with pytest.raises(InvalidInputError, match="reproduce ramola2019 needs at least one"):

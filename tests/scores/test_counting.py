@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from recoup.cli import app
 from recoup.exceptions import InvalidInputError
-from recoup.scores import ScoreTable, _engines
+from recoup.scores import ScoreTable, counting
 from recoup.scores.counting import read_columns
 
 
@@ -51,7 +51,7 @@ def write(path, text):
 @pytest.fixture
 def few_scores(monkeypatch):
     """Let small files take the way of files with millions of scores."""
-    monkeypatch.setattr(_engines, "MANY_SCORES", 100)
+    monkeypatch.setattr(counting, "MANY_SCORES", 100)
 
 
 def many_rows(n=5000):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.scores import ScoreTable, _engines
+from recoup.scores import ScoreTable, counting
 from strategies import pu_rows
 
 COLUMNS = ("scores", "labeled", "unlabeled", "negative", "centers", "square_sums")
@@ -181,7 +181,7 @@ def test_files_with_very_many_scores_are_binned_in_the_engine(tmp_path, monkeypa
     scores = rng.normal(size=60_000) + y
     path = tmp_path / "many.parquet"
     pd.DataFrame({"s": s, "p": scores}).to_parquet(path)
-    monkeypatch.setattr(_engines, "MANY_SCORES", 1000)
+    monkeypatch.setattr(counting, "MANY_SCORES", 1000)
     found = ScoreTable.from_file(path, label="s", score="p")
     full = ScoreTable.from_arrays(s, scores)
     assert found.thinned

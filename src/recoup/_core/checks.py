@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,6 +15,9 @@ from recoup.exceptions import InvalidInputError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Scheme: TypeAlias = Literal["single-sample", "case-control"]
+
+# From here on, neighboring whole numbers share a float.
+SHARED_FLOATS = 2**53
 
 
 def brief(value: object, limit: int = 40) -> str:
@@ -40,13 +45,7 @@ def check_scheme(scheme: str, caller: str) -> Scheme:
 
 def check_alpha_beta(alpha: Any, beta: Any, caller: str) -> None:
     """Require 0 <= alpha < beta <= 1, for numbers or arrays of draws."""
-    try:
-        alpha_array, beta_array = np.asarray(alpha, float), np.asarray(beta, float)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"{caller} needs alpha and beta to be numbers. Got alpha={brief(alpha)}, "
-            f"beta={brief(beta)}."
-        ) from error
+    alpha_array, beta_array = as_floats(alpha, "alpha", caller), as_floats(beta, "beta", caller)
     if alpha_array.size == 0 or beta_array.size == 0:
         raise InvalidInputError(f"{caller} needs at least one value of alpha and beta. Got none.")
     for name, values in (("alpha", alpha_array), ("beta", beta_array)):
@@ -68,9 +67,20 @@ def check_alpha_beta(alpha: Any, beta: Any, caller: str) -> None:
         )
 
 
+def as_array(values: Any, name: str, caller: str) -> NDArray[Any]:
+    """Turn input into an array, without copying where possible; masked values are refused."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        n_masked = np.count_nonzero(np.ma.getmaskarray(values))
+        raise InvalidInputError(
+            f"{caller} needs a value in every row of {name}. Got {n_masked:,} masked ones of "
+            f"{values.size:,}. Drop these rows from all arrays, or fill them."
+        )
+    return np.asarray(values)
+
+
 def as_vector(values: Any, name: str, caller: str) -> NDArray[Any]:
     """Turn input into a one-dimensional array, without copying where possible."""
-    array = np.asarray(values)
+    array = as_array(values, name, caller)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -81,18 +91,58 @@ def as_vector(values: Any, name: str, caller: str) -> NDArray[Any]:
     return array
 
 
+def as_floats(values: Any, name: str, caller: str) -> FloatArray:
+    """Turn input of any shape into floats, where each number has a float of its own.
+
+    Text, dates and complex numbers are refused, and numbers that differ but would become equal.
+    """
+    array = as_array(values, name, caller)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind in "iu" and size == 8 and array.size:
+        for extreme in (int(array.max()), int(array.min())):
+            if abs(extreme) >= SHARED_FLOATS:
+                raise shared_floats_error(f"{caller} needs {name}", extreme)
+    if kind in "iub" or (kind == "f" and size <= 8):
+        return array.astype(np.float64, copy=False)
+    strange = [value for value in array.flat if not _is_real(value)][:1] if kind != "f" else []
+    try:
+        # What is too large for a float becomes infinite, which those who ask refuse.
+        with np.errstate(over="ignore"):
+            floats = array.astype(np.float64) if not strange else None
+    except (TypeError, ValueError, OverflowError):
+        floats = None
+    if floats is None:
+        raise InvalidInputError(
+            f"{caller} needs {name} to be numbers. Got {brief(str([*strange, *array.flat][0]))} "
+            f"of type {array.dtype}. Convert the column to numbers first."
+        )
+    finite = np.isfinite(floats)
+    # A set holds whole numbers, decimals and fractions by their exact value.
+    distinct = len(set(array[finite].tolist()) if kind == "O" else np.unique(array[finite]))
+    if distinct != len(np.unique(floats[finite])):
+        longest = max(array[finite].tolist(), key=lambda value: len(str(value)))
+        raise shared_floats_error(f"{caller} needs {name}", longest)
+    return floats
+
+
 def as_numbers(values: Any, name: str, caller: str) -> FloatArray:
     """Turn input into a one-dimensional float array; text and objects are refused."""
-    array = as_vector(values, name, caller)
-    if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{caller} needs {name} to be numbers. Got {brief(str(array.flat[0]))} "
-                f"of type {array.dtype}. Convert the column to numbers first."
-            ) from error
-    return array.astype(np.float64, copy=False)
+    return as_floats(as_vector(values, name, caller), name, caller)
+
+
+def shared_floats_error(needs: str, example: object) -> InvalidInputError:
+    """Build the error for numbers that differ, but are one and the same as floats."""
+    return InvalidInputError(
+        f"{needs} to hold numbers that floats tell apart: whole ones below 2**53, others with up "
+        f"to 15 digits. Got {brief(str(example))}. Pass ranks or smaller numbers, or floats if "
+        f"ties do not matter."
+    )
+
+
+def _is_real(value: object) -> bool:
+    # Whoever asks refuses what is missing; a span of time counts as a whole number in NumPy.
+    known = value is None or isinstance(value, numbers.Real | Decimal | np.bool_)
+    return known and not isinstance(value, np.timedelta64)
 
 
 def check_same_length(first: NDArray[Any], second: NDArray[Any], names: str, caller: str) -> None:
@@ -120,10 +170,12 @@ def label_masks(
     array = as_vector(s, "s", caller)
     if array.dtype.kind == "b":
         return array, ~array, None
+    if array.dtype.kind in "cmM" and len(array):  # NumPy would cast them in silence
+        raise unknown_labels_error(caller, str(array[0]), len(array))
     if array.dtype.kind not in "iuf":
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise unknown_labels_error(caller, str(array.flat[0]), len(array)) from error
     labeled, unlabeled = array == 1, array == 0
     if np.count_nonzero(labeled) + np.count_nonzero(unlabeled) == len(array):

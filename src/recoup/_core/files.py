@@ -37,6 +37,16 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
+def check_own_folder(folder: Path, files: tuple[str, ...], marker: str) -> None:
+    """Refuse a folder with files that would be overwritten, unless recoup wrote a marker to it."""
+    taken = [name for name in files if (folder / name).exists()]
+    if taken and not (folder / marker).is_file():
+        raise InvalidInputError(
+            f"Cannot write to {brief(str(folder), 200)}: its {taken[0]} would be overwritten, and "
+            f"without {marker} beside it recoup did not write it. Choose another folder."
+        )
+
+
 def write_file(path: str | Path, content: bytes) -> Path:
     """Write a file whole or not at all, by renaming a finished one into place."""
     target = check_writable(path)

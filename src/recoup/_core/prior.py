@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from recoup._core.checks import FloatArray, brief, check_alpha_beta, did_you_mean
+from recoup._core.checks import FloatArray, as_floats, brief, check_alpha_beta, did_you_mean
+from recoup._core.notes import Note
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 
@@ -45,7 +46,7 @@ class Prior:
                 f"take every unlabeled row as negative."
             )
         check_alpha_beta(alpha, beta, caller)
-        values, betas = np.asarray(alpha, float), np.asarray(beta, float)
+        values, betas = as_floats(alpha, "alpha", caller), as_floats(beta, "beta", caller)
         if betas.ndim and betas.shape != values.shape:
             raise InvalidInputError(
                 f"{caller} needs draws of beta paired with draws of alpha. Got {betas.size} and "
@@ -78,7 +79,7 @@ class Prior:
         source = estimate if hasattr(estimate, "to_dict") else None
         draws = getattr(estimate, "draws", None)
         if draws is not None and len(draws):
-            pairs = np.asarray(draws, float).reshape(len(draws), -1)
+            pairs = as_floats(draws, "draws", caller).reshape(len(draws), -1)
             betas = pairs[:, 1] if pairs.shape[1] > 1 else None
             check_alpha_beta(pairs[:, 0], beta if betas is None else betas, caller)
             return cls(center, beta, None, pairs[:, 0], betas, source)
@@ -186,6 +187,6 @@ def check_known_beta(method: str, beta: Any, caller: str) -> None:
         )
 
 
-def prior_notes(estimate: Any) -> list[str]:
+def prior_notes(estimate: Any) -> list[Note]:
     """Say what speaks against an estimate, in sentences that name what they are about."""
-    return [f"Estimate of alpha: {warning}" for warning in estimate.warnings]
+    return [note.about("Estimate of alpha") for note in estimate.warnings]

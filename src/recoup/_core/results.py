@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recoup._core.checks import brief
+from recoup._core.notes import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,9 @@ STYLE = (
 
 
 def to_plain(value: Any) -> Any:
-    """Turn numpy values into what JSON knows; numbers that are not finite become None."""
+    """Turn numpy values and notes into what JSON knows; numbers that are not finite become None."""
+    if isinstance(value, Note):
+        return value.to_dict()
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -353,14 +353,22 @@ def _local(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
     import logging
 
     dask, distributed = _packages()
+    security = _own_keys()
     settings = {
         "distributed.scheduler.allowed-failures": RETRIES,
         "distributed.scheduler.work-stealing": False,
         "distributed.worker.daemon": True,
         "distributed.admin.low-level-log-length": 0,
         "distributed.logging.distributed": "critical",
+        # Dask's web servers ask nobody for a key: they have nothing to show.
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
     }
+    # Only this machine is listened to, on ports that are free. Other users of it get no further
+    # than to the port: they have no key.
     shared = {
+        "host": "127.0.0.1",
+        "security": security,
         "dashboard": False,
         "memory_limit": 0,
         "preload": [attempt.__module__],
@@ -379,19 +387,34 @@ def _local(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
             "env": {"CUDA_VISIBLE_DEVICES": device},
         }
         specs[f"gpu-{number}"] = {"cls": distributed.Nanny, "options": options}
-    # Only this machine is listened to, on ports that are free.
     scheduler = {
         "cls": distributed.Scheduler,
-        "options": {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "port": 0},
+        "options": {
+            "dashboard": False,
+            "dashboard_address": "127.0.0.1:0",
+            "host": "127.0.0.1",
+            "port": 0,
+            "security": security,
+        },
     }
     with (
         dask.config.set(settings),
         distributed.SpecCluster(
-            workers=specs, scheduler=scheduler, silence_logs=logging.CRITICAL
+            workers=specs,
+            scheduler=scheduler,
+            security=security,
+            silence_logs=logging.CRITICAL,
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        distributed.Client(cluster, security=security, set_as_default=False) as client,
     ):
         yield client
+
+
+def _own_keys() -> Any:
+    """Make keys that only this run and its workers know, without which no worker takes orders."""
+    _, distributed = _packages()
+    require("cryptography", purpose="bench run", install="'recoup[cluster]'")
+    return distributed.Security.temporary()
 
 
 def _warn(text: str) -> None:
@@ -409,9 +432,16 @@ def _remote(address: str, owner: str) -> Iterator[Any]:
             f"bench run needs the address of a Dask scheduler. Got {brief(address, 100)!r}. Pass "
             f"one such as tcp://host:8786."
         )
+    keys = distributed.Security().get_connection_args("client")
+    if match[1] == "tls" and keys.get("ssl_context") is None:
+        raise InvalidInputError(
+            f"bench run needs certificates for {brief(address, 100)!r}, and Dask's configuration "
+            f"names none. Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
+            f"DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT, and __KEY where the key is apart."
+        )
     try:
         client = distributed.Client(address, set_as_default=False, timeout=SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, RuntimeError, ValueError, TimeoutError) as error:
         raise InvalidInputError(
             f"bench run found no Dask scheduler at {brief(address, 100)!r}: "
             f"{brief(' '.join(str(error).split()), 150)}. Pass an address such as "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import glob
+import csv
 import secrets
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
@@ -12,6 +12,7 @@ from typing import Any
 
 from recoup._core.checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
+from recoup.scores.files import CsvLayout, reading_error, scan_csv, several_columns_error
 
 TABLES = (".csv", ".parquet")
 # 007 is a code and a number of twenty digits is a name: as numbers both would change.
@@ -56,14 +57,11 @@ def read_table(file: str) -> SourceTable:
         )
     try:
         names, columns = readers[kind](file)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"Cannot read {name}: {brief(reason, 200)}") from error
+    except (duckdb.Error, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise reading_error(file, error) from error
     twice = [each for place, each in enumerate(names) if each in names[:place]]
     if twice:
-        raise InvalidInputError(
-            f"Cannot read {name}: it has several columns {brief(twice[0])!r}. Rename them."
-        )
+        raise several_columns_error(twice[0], file)
     return SourceTable(file, dict(zip(names, columns, strict=True)), readers[kind] is _read_csv)
 
 
@@ -79,13 +77,13 @@ def _read_parquet(file: str) -> tuple[list[str], list[Any]]:
 def _read_csv(file: str) -> tuple[list[str], list[Any]]:
     import duckdb
 
+    layout = CsvLayout.of(file)
+    if not layout.names:
+        return [], []
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
-        # As a row like any other, the header keeps names that differ in case alone.
-        relation = connection.read_csv(glob.escape(file), header=False, all_varchar=True)
-        table = relation.to_arrow_table()
-    names = [str(column[0].as_py() or "") for column in table.columns] if len(table) else []
-    return names, table.slice(1).columns
+        table = scan_csv(connection, [file], layout).to_arrow_table()
+    return list(layout.names), table.columns
 
 
 def _typed_text(column: Any) -> Any:

@@ -62,7 +62,10 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
+    from recoup._core.files import check_own_folder
+
     check_output(scores, TABLES, "--scores", file, "the rows")
+    check_own_folder(out, (COLUMNS,), "learner.safetensors")
     model = _made(learner, alpha, scheme, setting or [], seed)
     from recoup.cli._features import check_features, encode, learn_columns, read_labels
     from recoup.cli._tables import read_table

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recoup._core.checks import brief
 from recoup.data import bundled, files, image, tabular, text
+from recoup.data.content import content_digest
 from recoup.data.dataset import Dataset
 from recoup.data.entry import PAPERS, Entry, Kind, Part, Raw, Task
 from recoup.exceptions import InvalidInputError, MissingDependencyError
@@ -38,9 +39,9 @@ class DatasetRow(NamedTuple):
     tasks : tuple of str
         The named tasks, the default first.
     available : {"bundled", "found", "fetchable", "missing"}
-        ``"bundled"`` for data that come with scikit-learn, ``"found"`` for a file in the folder
-        that ``RECOUP_DATA`` names or in the cache, ``"fetchable"`` if a public source is known,
-        else ``"missing"``.
+        ``"bundled"`` for data that come with recoup or scikit-learn, ``"found"`` for a file in
+        the folder that ``RECOUP_DATA`` names or in the cache, ``"fetchable"`` if a public source
+        is known, else ``"missing"``.
     """
 
     name: str
@@ -138,10 +139,14 @@ def load(
 ) -> Dataset:
     """Load a named dataset with its true classes.
 
-    The file is looked for in the folder that the environment variable ``RECOUP_DATA`` names, and
-    checked against its checksum; then in the cache (``RECOUP_CACHE``, or the system's place for
-    caches); else the data are fetched from their public source into the cache. Datasets that come
-    with scikit-learn need none of this.
+    The file is looked for in the folder that the environment variable ``RECOUP_DATA`` names, then
+    among the tables that come with recoup, then in the cache (``RECOUP_CACHE``, or the system's
+    place for caches); else the data are fetched from their public source into the cache. Datasets
+    that come with scikit-learn need no file.
+
+    What a file holds is compared with the catalog, value by value, however it was compressed. What
+    was fetched can be compared only where the public copy is known to have the same rows in the
+    same order; elsewhere its size and its classes are.
 
     Parameters
     ----------
@@ -167,6 +172,8 @@ def load(
     Dataset(breast_cancer, task='malignant-vs-rest', n=569 x 30, pi=0.373)
     >>> load("digits", task="even").y_true[:4]  # 0, 1, 2, 3
     array([1, 0, 1, 0])
+    >>> load("spambase")
+    Dataset(spambase, task='pubench', n=4,601 x 57, pi=0.394)
     >>> load("digits", positive=[3, 5])
     Dataset(digits, task='3+5-vs-rest', n=1,797 x 64, pi=0.203)
     """
@@ -261,9 +268,39 @@ def _read(entry: Entry) -> Raw:
     path = files.locate(entry)
     if path is None:
         path = _fetch(entry)
-    files.check_file(entry, path)
-    raw: Raw = ROOMS[entry.kind].read(entry, path)
+    try:
+        raw: Raw = ROOMS[entry.kind].read(entry, path)
+    except (MissingDependencyError, MemoryError):
+        raise
+    except Exception as error:  # zip, LZMA, Parquet and JPEG raise their own kinds
+        raise InvalidInputError(
+            f"load cannot read {brief(str(path), 200)}: the file is damaged or holds something "
+            f"else ({brief(' '.join(str(error).split()), 120)}). {_replace(entry, path)}"
+        ) from error
+    _check_content(entry, path, raw)
     return raw
+
+
+def _check_content(entry: Entry, path: Path, raw: Raw) -> None:
+    fetched = path.parent not in (files.data_folder(), files.BUNDLED)
+    if fetched and not (entry.source and entry.source.same_rows):
+        return
+    found = content_digest(raw)
+    if found != entry.digest:
+        raise InvalidInputError(
+            f"load needs {entry.file} to hold the values of the catalog (digest "
+            f"{entry.digest[:12]}...), so that results can be compared. Got other values, or the "
+            f"same ones in another order (digest {found[:12]}...), in {brief(str(path), 200)}. "
+            f"{_replace(entry, path)}"
+        )
+
+
+def _replace(entry: Entry, path: Path) -> str:
+    if path.parent == files.data_folder():
+        return "Replace the file."
+    if path.parent == files.BUNDLED:
+        return "Install recoup anew."
+    return "Delete the file; load then fetches it again."
 
 
 def _fetch(entry: Entry) -> Path:
@@ -300,8 +337,9 @@ def _fetch(entry: Entry) -> Path:
 def _available(entry: Entry) -> Literal["bundled", "found", "fetchable", "missing"]:
     if not entry.file:
         return "bundled"
-    if files.locate(entry) is not None:
-        return "found"
+    path = files.locate(entry)
+    if path is not None:
+        return "bundled" if path.parent == files.BUNDLED else "found"
     return "fetchable" if entry.source is not None else "missing"
 
 

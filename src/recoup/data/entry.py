@@ -104,6 +104,10 @@ class Source:
         Columns of a Hugging Face dataset that hold inputs and labels.
     rename : mapping of str to str, default={}
         Columns of the public copy that are no features, and what they are called here.
+    same_rows : bool, default=False
+        Whether the public copy is known to hold the catalog's values in the same order, so that
+        what was fetched can be held against the digest. Other copies have their rows in another
+        order, other names for columns, or values that are computed anew.
     """
 
     client: Literal["openml", "huggingface", "scikit-learn"]
@@ -111,6 +115,7 @@ class Source:
     id: int | None = None
     columns: tuple[str, str] = ("image", "label")
     rename: Mapping[str, str] = field(default_factory=dict)
+    same_rows: bool = False
 
     def __str__(self) -> str:
         """Name the place."""
@@ -135,8 +140,9 @@ class Entry:
         Named ways to cut the target in two. The first is the default.
     citation, licence, description : str
         Whom to cite, what is allowed, and what to beware of.
-    file, sha256 : str
-        The file and its checksum; empty for data that come with scikit-learn.
+    file, digest : str
+        The file and the digest of its content (``content.content_digest``); empty for data that
+        come with scikit-learn.
     parts : tuple of int, or None
         Rows in the official training and test parts.
     coded : tuple of str
@@ -161,7 +167,7 @@ class Entry:
     licence: str
     description: str = ""
     file: str = ""
-    sha256: str = ""
+    digest: str = ""
     parts: tuple[int, int] | None = None
     coded: tuple[str, ...] = ()
     groups: str = ""
@@ -171,7 +177,11 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """What a file holds, before a task is chosen."""
+    """What a file holds, before a task is chosen.
+
+    ``encoded`` is there where X was decoded from JPEG files: their bytes one after the other, and
+    where each begins and ends.
+    """
 
     X: Any
     target: NDArray[Any]
@@ -179,6 +189,7 @@ class Raw:
     categorical: tuple[str, ...] = ()
     split: NDArray[np.str_] | None = None
     meta: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    encoded: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
 def part_names(sizes: tuple[int, int]) -> NDArray[np.str_]:

@@ -20,7 +20,7 @@ ENTRIES = (
         UCI_LICENCE,
         "The target is the number of rings, which tells the age of a shell.",
         file="abalone.parquet",
-        sha256="af952761f9f8865841779a14b366a9553ef73f690f0315d7782ff78208806d41",
+        digest="f260ab00a4e25e51c0f2af2f7a04cdb1befb1c73bd7fef4c22a3eb6022f3d33d",
         used_by=("ramola2019",),
         source=Source("openml", "abalone", 183),
     ),
@@ -37,7 +37,7 @@ ENTRIES = (
         "Frog calls; the target is the family. meta_species is a finer label. Which rows share "
         "a recording is not known.",
         file="anuran.parquet",
-        sha256="80efd61303d403b1f4c53ea6eca8986440ac29fcd12c5ed5be261f8e93ecb46b",
+        digest="f9580181be540ac7b2639abafcd4776c4f9089e8864c0150d28dcb4c87014749",
         used_by=(
             "ramola2019",
             "zeiberg2020",
@@ -55,7 +55,7 @@ ENTRIES = (
         UCI_LICENCE,
         "e is edible, p poisonous. stalk-root is unknown (?) in 2,480 rows.",
         file="mushroom.parquet",
-        sha256="72fe2be9a81996ac2a6a6e41733072b62862ba5afcbddf2929af11e38821eab6",
+        digest="3e3bde6090fe7e8402fc2649e8c530990a3c55aa2d7a3c4519574617545af1bb",
         used_by=(
             "ramola2019",
             "zeiberg2020",
@@ -74,7 +74,7 @@ ENTRIES = (
         UCI_LICENCE,
         "29,646 rows drawn from 581,012. Class 2, lodgepole pine, is the largest.",
         file="covertype_sample.parquet",
-        sha256="6ee091088d4435822567a05ed74d36ed45ad1ca968b2b5face31398444b575fb",
+        digest="bf8ce00962525691b0825d6fc3840b3b113e11ac5b922bd8c33ef00ab5b1bf1b",
         used_by=(
             "ramola2019",
             "zeiberg2020",
@@ -95,7 +95,7 @@ ENTRIES = (
         UCI_LICENCE,
         "The official training and test parts have very different shares of w, diseased trees.",
         file="wilt.parquet",
-        sha256="e925eaea817f5846e00bf6b63862aa00bb7336a821b0f99a70d0cddc4280074c",
+        digest="a6f3e6ac6fddab762147910a2548a9f6ce9090f3034d2b4adb99844ffdd5e13f",
         parts=(4_339, 500),
     ),
     Entry(
@@ -115,7 +115,7 @@ ENTRIES = (
         "different ones, ten with contradictory labels. Two lists differ by one label from the "
         "counts usually quoted.",
         file="hiv1_protease.parquet",
-        sha256="54534df8d211b7aff4b6d5d83c340a36f6e2b2bb433ea075fe260a3e59b02dd9",
+        digest="3d97940522f34266599e1ab8e3b5e3ceb6082c0605542dc26686d9d51f88a483",
         groups="features",
     ),
     Entry(
@@ -130,7 +130,7 @@ ENTRIES = (
         UCI_LICENCE,
         "60 bases around a possible junction: EI, IE or N (neither).",
         file="splice.parquet",
-        sha256="77878b8d9d2891b253bbb6ce7915cd59aa2e7b8ce66ab7fc92a49051363cb896",
+        digest="4c660b73f57057eafbcf8974c24a931528dbf060c1f7b57a5dc580b168fcb4be",
         used_by=(
             "ramola2019",
             "zeiberg2020",
@@ -153,7 +153,7 @@ ENTRIES = (
         "The target is total UPDRS. meta_motor_updrs is a second target. 42 patients with about "
         "140 rows each.",
         file="parkinsons_telemonitoring.parquet",
-        sha256="943dc2a98912a89417780b8027f3c1e653249868c1cd79ea0ca0bfae32b809c3",
+        digest="6a42342b5230c18f330a3a162d767f9c4712fd56d6916b7e41cbb17fd15dca2f",
         groups="meta_subject",
     ),
     Entry(
@@ -171,7 +171,7 @@ ENTRIES = (
         UCI_LICENCE,
         "The target is the RMSD of a decoy.",
         file="casp.parquet",
-        sha256="ad4255df7a517189ec808a2121901e40bebb75911821ce69b6d04688d1acfce4",
+        digest="0c6a304b6d0dc47b077095ae02d47b1ae8e19ebeea80d682e1fd1acdc27423a2",
     ),
     Entry(
         "epileptic_seizure",
@@ -189,7 +189,7 @@ ENTRIES = (
         "Pieces of 178 values from 500 EEG recordings, in their order, not shuffled as at UCI. "
         "1 seizure, 2 tumour area, 3 healthy area, 4 eyes closed, 5 eyes open.",
         file="epileptic_seizure.parquet",
-        sha256="f83e72505f08e91ec83a96224871b304e78d9f9cb20366aef5787687e7887abb",
+        digest="d9e87676277b3c5b62379fe1ae39ca284565bb1bc483695c6ba244d4160464bd",
         groups="meta_recording",
     ),
     Entry(
@@ -218,7 +218,7 @@ ENTRIES = (
         "The official windows, labels and split, but 102 features computed from the raw signals "
         "in place of the official 561: published figures do not compare.",
         file="hapt_features.parquet",
-        sha256="30a9b07f33c2200a974d82066798f4f7f0ec17fcdbd25d695047f701165bbe66",
+        digest="66fa82fb0aa44136b56c542768655a2e253baaae0159b227181ede862f48b637",
         parts=(7_767, 3_162),
         groups="meta_user",
         used_by=(
@@ -248,7 +248,7 @@ ENTRIES = (
         UCI_LICENCE,
         "1 hyperfunction, 2 subnormal function, 3 normal. The official split is lost.",
         file="thyroid_ann.parquet",
-        sha256="c7703deca671da2009c5c6385137bdca71ec8166e0f9ad0719ac4b0051a3d564",
+        digest="6506b4e8b8abb23a28d1994ff7673ba6d770fc7dbc06953d635722da07f418ae",
         coded=(
             "sex",
             "on_thyroxine",
@@ -283,7 +283,7 @@ ENTRIES = (
         UCI_LICENCE,
         "1 sits on bed, 2 sits on chair, 3 lies, 4 walks. 60 trials.",
         file="batteryless_s1.parquet",
-        sha256="3cd629814c2bd7495b44a1e5434847e1a4ae7e0ad9bef83131e51df0451be0cb",
+        digest="efe936fa4b939567c1fde8a44947cfeb0e990e4587671adbd66a5c3697b9c30d",
         coded=("antenna_id",),
         groups="meta_trial",
         used_by=(
@@ -303,7 +303,7 @@ ENTRIES = (
         UCI_LICENCE,
         "1 sits on bed, 2 sits on chair, 3 lies, 4 walks. 27 trials.",
         file="batteryless_s2.parquet",
-        sha256="7e49cf247f54ed84874ec36a3482ef406c754588a67040dcdb3dd31d52adcf39",
+        digest="db2dc379a38681ebbf87dfaf39348edc774ed7c4dd4b982e30d6a962245d7b1a",
         coded=("antenna_id",),
         groups="meta_trial",
         used_by=(
@@ -324,7 +324,7 @@ ENTRIES = (
         "Hospital stays; the target says when the patient came back. Many values are unknown "
         "(?), weight nearly all. Three columns of diagnoses have hundreds of levels each.",
         file="diabetes130.parquet",
-        sha256="7327aaf68ff969208ee39842f680b543bbd972e760d88ca526e1948311f33e70",
+        digest="48ddcbce7dfbb7563b6d9a4b6a0cca7bab7ac0558f2837bbd5a88f5cf22b4e97",
         coded=(
             "admission_type_id",
             "discharge_disposition_id",
@@ -350,7 +350,7 @@ ENTRIES = (
         "CC0 as distributed on Kaggle; no licence text at the source used",
         "Zeros in glucose, pressure, triceps, insulin and mass stand for missing values.",
         file="pima.parquet",
-        sha256="f56130182674912fd7c4fc8ee8cbeaf7f2a8a3baad494e25894f224c84f62862",
+        digest="f29d0a00a4c6b3ec1fef7ff544349d8767f8710738c986c956018ff253425dda",
         source=Source("openml", "diabetes", 37),
     ),
     Entry(
@@ -365,7 +365,7 @@ ENTRIES = (
         UCI_LICENCE,
         "1: gave blood in March 2007.",
         file="transfusion.parquet",
-        sha256="b29385ea8aeeb27f82bec93aa2475a234ce350fdae08ce9b04ec9f7eaf0686e1",
+        digest="2e53d66c789f6ccb8874d8e6d7ba62f63df17427de203cd7ec434bdc391a6510",
         source=Source("openml", "blood-transfusion-service-center", 1464),
     ),
 )

@@ -20,16 +20,22 @@ ENTRIES = LIFE + WORLD
 def read(entry: Entry, path: Path) -> Raw:
     """Read a Parquet file: features, ``target``, and perhaps ``split`` and ``meta_`` columns."""
     parquet = require("pyarrow.parquet", purpose=f"load({entry.name!r})", install="pyarrow")
+    types = require("pyarrow.types", purpose=f"load({entry.name!r})", install="pyarrow")
     table = parquet.read_table(path)
 
+    def is_text(name: str) -> bool:
+        # Writers differ in how they store text: plain, with long offsets, or as a dictionary.
+        kind = table.schema.field(name).type
+        return not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
     def column(name: str) -> Any:
-        values = table[name].to_numpy()
-        return values.astype(str) if values.dtype == object else values
+        if is_text(name):
+            return table[name].cast("string").to_numpy().astype(str)
+        return table[name].to_numpy()
 
     meta = {name: column(name) for name in table.column_names if name.startswith("meta_")}
     names = [n for n in table.column_names if n not in ("target", "split") and n not in meta]
-    types = require("pyarrow.types", purpose=f"load({entry.name!r})", install="pyarrow")
-    text = {name for name in names if types.is_string(table.schema.field(name).type)}
+    text = {name for name in names if is_text(name)}
     X: Any
     if text:
         pandas = require("pandas", purpose=f"load({entry.name!r}), with text", install="pandas")

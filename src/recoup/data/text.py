@@ -49,7 +49,7 @@ ENTRIES = (
         "Whole messages with headers, first 256 word pieces, through all-MiniLM-L6-v2. Senders and "
         "organisations in the headers make the task easier than the text alone.",
         file="newsgroups20_minilm.npz",
-        sha256="78648f2d36115faa18f83da92ec1bc20a9e31953d0524c015a1e7fc1e18526ea",
+        digest="33695b9731d22107bea8792558807320d41ec93485259493de0e520cae220c7c",
         parts=(11_314, 7_532),
         source=Source("scikit-learn", "fetch_20newsgroups"),
     ),
@@ -66,7 +66,7 @@ ENTRIES = (
         "First 256 word pieces through all-MiniLM-L6-v2. meta_rating, the number of stars, gives "
         "the class away.",
         file="imdb_minilm.npz",
-        sha256="536fbaa4e69b4ee267250bf3b90b68fe71236dc8611ca7527c54063e33f61ebb",
+        digest="c3981c338cd2b22dbdbdc607f5ca316c3f921daed3493d389db4ba640aee4d55",
         parts=(25_000, 25_000),
         source=Source("huggingface", "stanfordnlp/imdb", columns=("text", "label")),
     ),
@@ -75,7 +75,8 @@ ENTRIES = (
 
 def read(entry: Entry, path: Path) -> Raw:
     """Read embeddings; they are stored in half precision."""
-    with np.load(path) as arrays:
+    # Opened here, since numpy leaves a damaged archive open.
+    with path.open("rb") as stream, np.load(stream) as arrays:
         classes = arrays["classes"] if "classes" in arrays else np.array([*(entry.classes or ())])
         return Raw(
             arrays["X"].astype(np.float32),

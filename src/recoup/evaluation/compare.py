@@ -17,6 +17,7 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.multiplicity import holm
+from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup.evaluation.comparison import Comparison, Difference, WinRange
 from recoup.evaluation.evaluate import evaluate
@@ -119,13 +120,16 @@ def compare(
                 f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
                 f"{name!r}. Drop or impute those rows for all models."
             )
-    notes = []
+    notes: list[Note] = []
     if wanted is not None:
         best, prior = _shared_prior(s, columns, alpha, beta, confidence, random_state)
         alpha, beta = prior.estimate, 1.0
         notes.append(
-            f"alpha {prior} is the same for all models, and comes from the scores of {best!r}, "
-            f"which tell labeled from unlabeled rows best."
+            Note(
+                "shared-prior",
+                f"alpha {prior} is the same for all models, and comes from the scores of "
+                f"{best!r}, which tell labeled from unlabeled rows best.",
+            )
         )
     evaluations = {
         name: evaluate(
@@ -164,7 +168,7 @@ def compare(
     about_alpha = [] if estimate is None else prior_notes(estimate)
     notes += about_alpha
     for name, one in evaluations.items():
-        notes += [f"{name}: {note}" for note in one.notes if note not in about_alpha]
+        notes += [note.about(name) for note in one.notes if note not in about_alpha]
     return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes))
 
 

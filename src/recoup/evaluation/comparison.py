@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recoup._core.checks import brief
+from recoup._core.notes import Note
 from recoup._core.results import (
     MOST_ROWS,
     html_table,
@@ -106,7 +107,7 @@ class Comparison:
         One for each pair of models and each metric.
     wins : tuple of WinRange
         Which model is best over which range of alpha, for each metric.
-    notes : tuple of str
+    notes : tuple of Note
         Reasons to doubt the numbers, as sentences.
     """
 
@@ -114,7 +115,7 @@ class Comparison:
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     wins: tuple[WinRange, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __repr__(self) -> str:
         """Name the models from best to worst."""
@@ -250,7 +251,7 @@ class Comparison:
             "alpha": [show_range(item.alpha_low, item.alpha_high) for item in wins],
             "best model": [short[item.model] for item in wins],
         }
-        notes = list(self.notes)
+        notes: list[str] = list(self.notes)
         for name in (name for name in short if short[name] != name):
             notes = [note.replace(name, short[name]) for note in notes]
         pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import Scheme, brief, check_scheme
+from recoup._core.notes import Note
 from recoup._core.prior import Prior, prior_notes
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
@@ -180,7 +181,7 @@ def evaluate(
 
 
 def _choose_threshold(
-    threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[str]
+    threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[Note]
 ) -> float:
     if isinstance(threshold, float):
         return threshold
@@ -189,7 +190,10 @@ def _choose_threshold(
     name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
     notes.append(
-        f"The threshold {cut:.4g} was chosen on these rows to maximise "
-        f"{metric_spec(name, 'evaluate').label}; metrics at it are slightly optimistic."
+        Note(
+            "chosen-threshold",
+            f"The threshold {cut:.4g} was chosen on these rows to maximise "
+            f"{metric_spec(name, 'evaluate').label}; metrics at it are slightly optimistic.",
+        )
     )
     return float(min(cut, np.nextafter(table.scores[-1], np.inf)))

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
@@ -24,14 +25,17 @@ def notes_on(
     limits: Limits,
     feasibility: Feasibility,
     prior: Prior,
-) -> list[str]:
+) -> list[Note]:
     """Say, and warn of, what a reader must know before trusting the numbers."""
     notes = []
     if feasibility.exceeded:
         notes.append(
-            f"alpha={prior.alpha:.4g}, beta={prior.beta:.4g} is more than these scores allow: "
-            f"at {feasibility.confidence:.0%} confidence alpha is at most "
-            f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}."
+            Note(
+                "infeasible-prior",
+                f"alpha={prior.alpha:.4g}, beta={prior.beta:.4g} is more than these scores allow: "
+                f"at {feasibility.confidence:.0%} confidence alpha is at most "
+                f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}.",
+            )
         )
         warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
     impossible, unlikely = [], []
@@ -44,32 +48,49 @@ def notes_on(
             unlikely.append(f"{item.key} {item.raw:.4g}")
     if impossible:
         notes.append(
-            f"Recovered values left their range by more than sampling error explains and were "
-            f"clipped ({', '.join(impossible)}): alpha or beta must be wrong."
+            Note(
+                "out-of-range",
+                f"Recovered values left their range by more than sampling error explains and were "
+                f"clipped ({', '.join(impossible)}): alpha or beta must be wrong.",
+            )
         )
         warnings.warn(notes[-1], ClippedEstimateWarning, stacklevel=3)
     if unlikely:
         notes.append(
-            f"Recovered values left their range and were clipped ({', '.join(unlikely)}); "
-            f"sampling error can explain that."
+            Note(
+                "clipped",
+                f"Recovered values left their range and were clipped ({', '.join(unlikely)}); "
+                f"sampling error can explain that.",
+            )
         )
     if limits.get("average_precision", (0.0, 0.0))[1] > 1:
         notes.append(
-            "The intervals of average precision and PR AUC reach 1 and are conservative there: "
-            "in simulations with 50 labeled rows they held the truth up to 99% of the time."
+            Note(
+                "conservative",
+                "The intervals of average precision and PR AUC reach 1 and are conservative there: "
+                "in simulations with 50 labeled rows they held the truth up to 99% of the time.",
+            )
         )
     labeled, unlabeled = table.effective_sizes
     if labeled < FEW_LABELED or unlabeled < FEW_UNLABELED:
         notes.append(
-            f"With {labeled:,.0f} labeled and {unlabeled:,.0f} unlabeled rows the intervals are "
-            f"unreliable: their coverage was shown for at least {FEW_LABELED} and "
-            f"{FEW_UNLABELED}."
+            Note(
+                "few-rows",
+                f"With {labeled:,.0f} labeled and {unlabeled:,.0f} unlabeled rows the intervals "
+                f"are unreliable: their coverage was shown for at least {FEW_LABELED} and "
+                f"{FEW_UNLABELED}.",
+            )
         )
     if len(table.scores) == 1:
-        notes.append("All scores are equal: the ranking carries no information.")
+        notes.append(
+            Note("constant-scores", "All scores are equal: the ranking carries no information.")
+        )
     if table.thinned:
         notes.append(
-            f"Scores were grouped into {len(table.scores):,} bins; that moves AUC_pu by at most "
-            f"{table.max_auc_error:.1g}."
+            Note(
+                "binned",
+                f"Scores were grouped into {len(table.scores):,} bins; that moves AUC_pu by at "
+                f"most {table.max_auc_error:.1g}.",
+            )
         )
     return notes

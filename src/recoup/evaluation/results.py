@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import Scheme, brief, check_alpha_beta
+from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import html_estimates, make_frame, to_plain
 from recoup.evaluation.estimates import (
@@ -82,7 +83,7 @@ class Evaluation:
         Number of rows that are known to be negative, or their summed weight.
     feasibility : Feasibility
         Whether the scores allow this alpha and beta.
-    notes : tuple of str
+    notes : tuple of Note
         Reasons to doubt the numbers, as sentences.
     roc : RocCurve
         The recovered ROC curve.
@@ -119,7 +120,7 @@ class Evaluation:
     n_unlabeled: float
     n_negative: float
     feasibility: Feasibility
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     roc: RocCurve
     roc_band: Band | None
     pr_band: Band | None
@@ -303,7 +304,7 @@ class Evaluation:
             top = min(max(self.feasibility.alpha_upper * 1.1, self.alpha * 1.2, 0.05), 0.99)
             values = np.linspace(0.0, min(top, self.beta - 0.01), 50)
         else:
-            values = np.atleast_1d(np.asarray(alphas, float))
+            values = np.atleast_1d(as_floats(alphas, "alphas", "Evaluation.sensitivity"))
         check_alpha_beta(values, self.beta, "Evaluation.sensitivity")
         measured = []
         for alpha in values:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import Scheme, brief, check_alpha_beta, check_scheme
+from recoup._core.checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec, specs
 
@@ -140,7 +140,7 @@ def _prior_of(model: Any) -> tuple[float, float]:
 
 def _recovered(s: ArrayLike, answers: ArrayLike, *, metric: str, **settings: Any) -> float:
     """Judge what a classifier says of class 1, which is the last one in ``classes_``."""
-    answers = np.asarray(answers)
+    answers = as_array(answers, "answers", metric)
     if answers.ndim == 2:
         answers = answers[:, -1]
     if metric in POINT_METRICS:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup._core.notes import Note
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
@@ -122,11 +123,16 @@ class AlphaMax(ScorePriorEstimator):
         alone = labeled[unlabeled == 0].sum() / labeled.sum()
         if alone > MANY_ALONE:
             warnings.append(
-                f"{alone:.1%} of the labeled rows lie where there are no unlabeled rows: alpha is "
-                f"small, or the labels are not a random sample of the positives."
+                Note(
+                    "alone",
+                    f"{alone:.1%} of the labeled rows lie where there are no unlabeled rows: alpha "
+                    f"is small, or the labels are not a random sample of the positives.",
+                )
             )
         if likelihood.max() - likelihood[-1] <= FLAT:
-            warnings.append("The likelihood is flat: all unlabeled rows may be positive.")
+            warnings.append(
+                Note("flat", "The likelihood is flat: all unlabeled rows may be positive.")
+            )
             return Finding(1.0, converged=False, warnings=tuple(warnings))
         found = elbow(grid, likelihood)
         alpha = float(grid[found.place])
@@ -134,11 +140,16 @@ class AlphaMax(ScorePriorEstimator):
         if (rival := _rival(grid, found)) is not None:
             sure = False
             warnings.append(
-                f"The likelihood bends at {rival:.3g} almost as much as at {alpha:.3g}: the "
-                f"elbow may be noise. Look at the curve."
+                Note(
+                    "rival",
+                    f"The likelihood bends at {rival:.3g} almost as much as at {alpha:.3g}: the "
+                    f"elbow may be noise. Look at the curve.",
+                )
             )
         if found.place == len(grid) - WINDOW - 1:
-            warnings.append(f"No elbow above {alpha:.3g} can be found: alpha may be larger.")
+            warnings.append(
+                Note("edge", f"No elbow above {alpha:.3g} can be found: alpha may be larger.")
+            )
         return Finding(
             alpha,
             curve=_curve(grid, likelihood, found),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray
+from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
@@ -128,18 +129,27 @@ class Auto(ScorePriorEstimator):
         values = np.array(list(found.members.values()))
         if np.ptp(values) > WIDE_RANGE:
             warnings.append(
-                f"The estimators disagree, from {values.min():.2f} to {values.max():.2f}: the "
-                f"classes overlap, or labels are not a random sample of the positives."
+                Note(
+                    "disagreement",
+                    f"The estimators disagree, from {values.min():.2f} to {values.max():.2f}: the "
+                    f"classes overlap, or labels are not a random sample of the positives.",
+                )
             )
         if alphas[-1] - alphas[0] > WIDE_INTERVAL:
             warnings.append(
-                f"These scores hardly determine alpha: anything from {alphas[0]:.2f} to "
-                f"{alphas[-1]:.2f} fits. Use a better classifier, or knowledge from elsewhere."
+                Note(
+                    "undetermined",
+                    f"These scores hardly determine alpha: anything from {alphas[0]:.2f} to "
+                    f"{alphas[-1]:.2f} fits. Use a better classifier, or knowledge from elsewhere.",
+                )
             )
         if noisy and not (known and self.beta != 1):
             remedy = "Check them, or pass beta='estimate'." if known else "Check them."
             warnings.append(
-                f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. {remedy}"
+                Note(
+                    "wrong-labels",
+                    f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. {remedy}",
+                )
             )
         draws = [draws_between(values, QUANTILES, self.n_draws, 1.0) for values in (alphas, betas)]
         return Finding(

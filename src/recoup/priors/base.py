@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from recoup._core.checks import (
     check_same_length,
     label_masks,
 )
+from recoup._core.notes import Note
 from recoup._core.random import check_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -29,6 +30,7 @@ from recoup.priors._solvers.resample import counts_only, resample, rows, subsamp
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import Finding as Finding
 from recoup.priors.results import PriorEstimate
+from recoup.priors.tags import PriorTags as PriorTags
 from recoup.scores.table import ScoreTable
 
 MIN_LABELED, MIN_UNLABELED = 20, 50
@@ -39,44 +41,6 @@ DRAWING_ROWS = ("subsample", "bootstrap", "refit")
 UNINFORMATIVE_AUC = 0.6
 # Kappas of fewer rows than this vary too much to tell anything about those of all rows.
 MIN_SUBSAMPLE = 100
-
-
-@dataclass(frozen=True)
-class PriorTags:
-    """What users choose an estimator by.
-
-    Parameters
-    ----------
-    key : str
-        Its name in ``estimate(method=...)``, ``recoup prior --method`` and tables.
-    reads : {"scores", "features"}
-        What ``fit`` looks at: honest scores of a classifier, or the features themselves.
-    assumes : str
-        What must hold, beside labels that are a random sample of the positives.
-    cost : str
-        How time grows with the number n of rows, after the classifier.
-    source : str
-        Where it was published.
-    finds_beta : bool, default=False
-        Whether it estimates beta too.
-    takes_beta : bool, default=False
-        Whether it has a parameter ``beta`` for what is known about it.
-    selection : {"SCAR", "SAR"}, default="SCAR"
-        What the labels may depend on. ``"SCAR"``: they must be a random sample of the positives.
-        ``"SAR"``: they may favor some positives over others.
-    wraps : bool, default=False
-        Whether it needs another estimator to work with.
-    """
-
-    key: str
-    reads: Literal["scores", "features"]
-    assumes: str
-    cost: str
-    source: str
-    finds_beta: bool = False
-    takes_beta: bool = False
-    selection: Literal["SCAR", "SAR"] = "SCAR"
-    wraps: bool = False
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -197,11 +161,16 @@ class PriorEstimator(BaseEstimator):
         alpha, beta = (float(np.clip(value, 0.0, 1.0)) for value in (finding.alpha, finding.beta))
         warnings = [*_size_warnings(*sizes), *finding.warnings]
         if alpha != finding.alpha:
-            warnings.append(f"The estimate {finding.alpha:.3g} was clipped to {alpha:g}.")
+            warnings.append(
+                Note("edge", f"The estimate {finding.alpha:.3g} was clipped to {alpha:g}.")
+            )
         if auc < UNINFORMATIVE_AUC:
             warnings.append(
-                f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}): alpha could "
-                f"be almost anything. Use a better classifier."
+                Note(
+                    "uninformative-scores",
+                    f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}): alpha "
+                    f"could be almost anything. Use a better classifier.",
+                )
             )
         limits = None
         if draws is not None:
@@ -561,13 +530,21 @@ def plausible(pairs: FloatArray, *, both: bool) -> FloatArray:
     return np.column_stack([alpha, beta]) if both else alpha
 
 
-def _size_warnings(n_labeled: int, n_unlabeled: int) -> list[str]:
+def _size_warnings(n_labeled: int, n_unlabeled: int) -> list[Note]:
     found = []
     if n_labeled < FEW_LABELED:
-        found.append(f"Only {n_labeled} labeled rows: the estimate is rough below {FEW_LABELED}.")
+        found.append(
+            Note(
+                "few-rows",
+                f"Only {n_labeled} labeled rows: the estimate is rough below {FEW_LABELED}.",
+            )
+        )
     if n_unlabeled < FEW_UNLABELED:
         found.append(
-            f"Only {n_unlabeled} unlabeled rows: the estimate is rough below {FEW_UNLABELED}."
+            Note(
+                "few-rows",
+                f"Only {n_unlabeled} unlabeled rows: the estimate is rough below {FEW_UNLABELED}.",
+            )
         )
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.logits import balancing_shift, linear_bins, moments, score_logits
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
@@ -129,11 +130,14 @@ class DEDPUL(ScorePriorEstimator):
         # falls under zero.
         crosses = np.count_nonzero(errors < 0) > 1 and fixed < 1 - GRID_STEP
         negative = fixed if bent >= fixed or crosses else bent
-        warnings: tuple[str, ...] = ()
+        warnings: tuple[Note, ...] = ()
         if not reached:
             warnings = (
-                "The mean posterior nowhere agrees with the share it implies: alpha is where the "
-                "two come together fastest.",
+                Note(
+                    "fallback",
+                    "The mean posterior nowhere agrees with the share it implies: alpha is where "
+                    "the two come together fastest.",
+                ),
             )
         curve = PriorCurve(
             x=1 - shares[::-1],

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.conversions import (
@@ -131,8 +132,11 @@ class ElkanNotoPrior(ScorePriorEstimator):
         if max(spread) - min(spread) > WIDE_SPREAD:
             listed = ", ".join(f"{rule} {alphas[rule]:.3f}" for rule in frequencies)
             warnings.append(
-                f"The rules disagree ({listed}): the classes overlap or the scores are not "
-                f"calibrated. e1 and e2 are then too high."
+                Note(
+                    "disagreement",
+                    f"The rules disagree ({listed}): the classes overlap or the scores are not "
+                    f"calibrated. e1 and e2 are then too high.",
+                )
             )
         quantiles = np.linspace(0.0, 1.0, 201)
         curve = PriorCurve(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.kernel import best_width, centered, low_rank_factor
@@ -83,7 +84,7 @@ class _KM(FeaturePriorEstimator):
         return self
 
     @abstractmethod
-    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[str, ...]]:
+    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[Note, ...]]:
         """Return the slope that tells lambdas that are too large, and doubts about it."""
 
     def _check_options(self) -> None:
@@ -150,8 +151,11 @@ class _KM(FeaturePriorEstimator):
         converged = cell < len(_nodes(self.max_lambda)) - 2
         if not converged:
             warnings += (
-                f"No lambda up to {self.max_lambda:g} is too large: alpha may be anything above "
-                f"{1 - 1 / self.max_lambda:.3f}. Pass a larger max_lambda, such as 100.",
+                Note(
+                    "edge",
+                    f"No lambda up to {self.max_lambda:g} is too large: alpha may be anything "
+                    f"above {1 - 1 / self.max_lambda:.3f}. Pass a larger max_lambda, such as 100.",
+                ),
             )
         finding = Finding(
             1 - 1 / found,
@@ -161,7 +165,7 @@ class _KM(FeaturePriorEstimator):
         )
         return finding, cell
 
-    def _level(self, curve: _DistanceCurve) -> tuple[float, tuple[str, ...]]:
+    def _level(self, curve: _DistanceCurve) -> tuple[float, tuple[Note, ...]]:
         if self.rule == "value":
             return 1 / math.sqrt(curve.fewest_rows), ()
         return self._threshold(curve)
@@ -263,14 +267,17 @@ class KM1(_KM):
         source="Ramaswamy et al. 2016",
     )
 
-    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[str, ...]]:
+    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[Note, ...]]:
         threshold = 1 / math.sqrt(curve.fewest_rows)
         if threshold <= 0.9 * curve.limit:
             return threshold, ()
         # Slopes never exceed the distance of the two means: a threshold near it is never passed.
         return curve.relative_threshold, (
-            "Labeled and unlabeled rows are too alike for so few rows: the threshold of KM2 was "
-            "used.",
+            Note(
+                "few-rows",
+                "Labeled and unlabeled rows are too alike for so few rows: the threshold of KM2 "
+                "was used.",
+            ),
         )
 
 
@@ -338,7 +345,7 @@ class KM2(_KM):
         source="Ramaswamy et al. 2016",
     )
 
-    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[str, ...]]:
+    def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[Note, ...]]:
         return curve.relative_threshold, ()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import exchanged
@@ -44,7 +45,7 @@ class _BothDirections(ScorePriorEstimator):
             curve=_joined(there.curve, back.curve),
             converged=there.converged and back.converged,
             warnings=there.warnings
-            + tuple(f"With roles exchanged: {text}" for text in back.warnings),
+            + tuple(note.about("With roles exchanged") for note in back.warnings),
             kappa_1=kappa_1,
             kappa_2=kappa_2,
         )
@@ -201,15 +202,17 @@ class NoisyPU(_BothDirections):
         limit = float(np.quantile((1 - beta) / (1 - alpha), 1 - self.confidence))
         told = f"At least {limit:.3f} of the labeled rows look like unlabeled ones"
         if limit > self.tolerance:
-            warning = (
+            warning = Note(
+                "wrong-labels",
                 f"{told}, more than the tolerance of {self.tolerance:g}: labels count as partly "
                 f"wrong. Overlap of the classes has the same effect: if they are known to be "
-                f"right, run the estimator alone."
+                f"right, run the estimator alone.",
             )
             return replace(finding, warnings=(*finding.warnings, warning)), draws
-        warning = (
+        warning = Note(
+            "right-labels",
             f"{told}, not more than the tolerance of {self.tolerance:g}: all labels count as "
-            f"right (beta = 1)."
+            f"right (beta = 1).",
         )
         clean = replace(
             finding, alpha=finding.kappa_1, beta=1.0, warnings=(*finding.warnings, warning)

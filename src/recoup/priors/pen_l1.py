@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.gaussians import (
     N_FOLDS,
@@ -137,11 +138,11 @@ class PenL1(FeaturePriorEstimator):
         gain_near = np.maximum(gains[:, near], 0.0).sum(axis=1)
         width = int(np.argmax(gain_near))
         alpha = first
-        warnings: tuple[str, ...] = ()
+        warnings: tuple[Note, ...] = ()
         if gain_near[width] > 0:
             alpha = exact_minimum(on_labeled[width], on_unlabeled[width], self.penalty)
         else:
-            warnings = ("No prior is too large for the unlabeled rows to explain.",)
+            warnings = (Note("edge", "No prior is too large for the unlabeled rows to explain."),)
         curve = PriorCurve(
             x=ALPHAS,
             lines={

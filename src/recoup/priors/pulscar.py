@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.logits import balancing_shift, linear_bins, moments, score_logits
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
@@ -198,13 +199,19 @@ def alpha_from_probabilities(
         found = least
     elif abs(found - least) > MAX_GAP:
         warnings.append(
-            f"The sharpest bend is at {found:.3f}, but the least ratio of densities is "
-            f"{least:.3f}: look at the plot."
+            Note(
+                "rival",
+                f"The sharpest bend is at {found:.3f}, but the least ratio of densities is "
+                f"{least:.3f}: look at the plot.",
+            )
         )
     if labeled[probabilities > 0.5].sum() < MIN_UPPER_SHARE * labeled.sum():
         warnings.append(
-            f"Less than {MIN_UPPER_SHARE:.0%} of the labeled rows score in the upper half, "
-            f"the only one that is looked at. Use a better classifier."
+            Note(
+                "uninformative-scores",
+                f"Less than {MIN_UPPER_SHARE:.0%} of the labeled rows score in the upper half, "
+                f"the only one that is looked at. Use a better classifier.",
+            )
         )
     curve = PriorCurve(
         x=grid,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.base import (
@@ -118,9 +119,10 @@ class PULSNAR(FeaturePriorEstimator):
         if X.shape[1] == 1:
             self.groups_ = np.zeros(len(labeled), int)
             found = matched_densities(checked_table(s, X[:, 0], self._name))
-            warning = (
+            warning = Note(
+                "no-groups",
                 "One column shows no groups of labeled rows: this is PULSCAR, for labels that "
-                "are at random. Pass features to fit."
+                "are at random. Pass features to fit.",
             )
             return Finding(
                 found.alpha,
@@ -144,7 +146,7 @@ class PULSNAR(FeaturePriorEstimator):
                 np.clip(finding.alpha, 0.0, 1.0)
             )
         warnings = tuple(
-            f"{name}: {warning}"
+            warning.about(name)
             for name, finding in zip(members, findings, strict=True)
             for warning in finding.warnings
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recoup._core.checks import FloatArray
+from recoup._core.notes import Note
 from recoup._core.results import (
     DASH,
     html_facts,
@@ -65,7 +66,7 @@ class Finding:
         The curve that alpha was read from.
     converged : bool, default=True
         False when the method failed and alpha is a fallback.
-    warnings : tuple of str, default=()
+    warnings : tuple of Note, default=()
         Reasons to doubt the estimate, as sentences.
     upper_limit : float, default=nan
         One-sided limit that alpha stays below, where the method proves one.
@@ -84,7 +85,7 @@ class Finding:
     beta: float = 1.0
     curve: PriorCurve | None = None
     converged: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     upper_limit: float = math.nan
     kappa_1: float = math.nan
     kappa_2: float = math.nan
@@ -110,7 +111,7 @@ class PriorEstimate:
         Key of the estimator.
     converged : bool
         False when the method failed and alpha is a fallback, or when its answer is ambiguous.
-    warnings : tuple of str
+    warnings : tuple of Note
         Reasons to doubt the estimate.
     curve : PriorCurve, optional
         What :meth:`plot` draws.
@@ -147,7 +148,7 @@ class PriorEstimate:
     draws: FloatArray | None = None
     method: str = ""
     converged: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
     curve: PriorCurve | None = None
     members: Mapping[str, float] = field(default_factory=dict)
     n_labeled: int = 0
@@ -160,6 +161,10 @@ class PriorEstimate:
     interval_method: str | None = None
     confidence: float = 0.95
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Let estimators of other packages say their warnings as plain texts."""
+        object.__setattr__(self, "warnings", Note.each(self.warnings))
 
     @property
     def alpha_all(self) -> float:

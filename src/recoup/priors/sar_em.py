@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.conversions import alpha_from_pooled
@@ -143,12 +144,15 @@ class SAREMPrior(FeaturePriorEstimator):
         n_labeled, n_unlabeled = int(labeled.sum()), int(n - labeled.sum())
         warnings = []
         if not found.converged:
-            warnings.append(found.doubt)
+            warnings.append(Note("not-converged", found.doubt))
         if self.propensity_features is None and X.shape[1] > 1:
             warnings.append(
-                "Classifier and propensity look at the same features, so that the labels alone "
-                "cannot tell one from the other. Name the columns that labeling depends on in "
-                "propensity_features."
+                Note(
+                    "same-features",
+                    "Classifier and propensity look at the same features, so that the labels alone "
+                    "cannot tell one from the other. Name the columns that labeling depends on in "
+                    "propensity_features.",
+                )
             )
         curve = PriorCurve(
             x=np.arange(len(trace), dtype=float),

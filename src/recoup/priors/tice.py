@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.conversions import alpha_from_label_frequency
@@ -140,11 +141,14 @@ class TIcE(FeaturePriorEstimator):
             c = float(np.mean([tree.best for tree in grown]))
         n_l = int(labeled.sum())
         stuck = sum(tree.best == tree.start for tree in grown) > self.n_folds / 2
-        warnings: tuple[str, ...] = ()
+        warnings: tuple[Note, ...] = ()
         if stuck:
             warnings = (
-                "Most trees certify no part of the rows with a larger share of labels than the "
-                "whole: alpha is a fallback near 1. Use more rows, or scores of a classifier.",
+                Note(
+                    "fallback",
+                    "Most trees certify no part of the rows with a larger share of labels than the "
+                    "whole: alpha is a fallback near 1. Use more rows, or scores of a classifier.",
+                ),
             )
         return Finding(
             float(alpha_from_label_frequency(c, n_l, len(s) - n_l)),

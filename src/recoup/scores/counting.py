@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +10,15 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief, did_you_mean, unknown_labels_error
+from recoup._core.checks import FloatArray, brief, unknown_labels_error
 from recoup.exceptions import InvalidInputError
+from recoup.scores.files import (
+    check_names,
+    check_tells_apart,
+    open_files,
+    quoted,
+    several_columns_error,
+)
 
 MANY_SCORES = 2_000_000
 EDGE_SAMPLE = 500_000
@@ -33,6 +37,7 @@ def count_frame(
     source: str = "the frame",
 ) -> Counts:
     """Group a frame by score and count labels, in the frame's own engine."""
+    _check_unique(frame, source)
     try:
         rows: Any = nw.from_native(frame)
     except TypeError as error:
@@ -116,68 +121,12 @@ def count_frame(
     return scores, columns, [float(total_of(f"{name}_squares").sum()) for name in GROUPS]
 
 
-@contextmanager
-def open_files(
-    path: str | Path, columns: list[str], memory_limit: str, *, keep_order: bool = False
-) -> Iterator[Any]:
-    """Open CSV or Parquet files as one DuckDB relation, joined by column name.
-
-    Every file must have the wanted columns. Those of CSV files are turned into numbers.
-    """
-    import duckdb
-
-    name = str(path)
-    found = [name] if Path(name).is_file() else sorted(glob.glob(name))
-    matches: Any = [match for match in found if Path(match).is_file()]
-    if not matches:
-        raise InvalidInputError(
-            f"Cannot find {brief(name, 200)}: no such file. Check the path or the glob pattern."
-        )
-    if all(Path(match).stat().st_size == 0 for match in matches):
-        raise InvalidInputError(f"Cannot read {brief(name, 200)}: the file is empty.")
-    kinds = {Path(match.removesuffix(".gz")).suffix.lower() for match in matches}
-    with tempfile.TemporaryDirectory(prefix="recoup-") as spill:
-        connection = duckdb.connect(
-            config={
-                "memory_limit": memory_limit,
-                "temp_directory": spill,
-                "preserve_insertion_order": keep_order,
-            }
-        )
-        connection.execute("SET enable_progress_bar = false")
-        try:
-            if kinds <= {".parquet", ".pq"}:
-                for match in matches:
-                    _check_names(connection.read_parquet(match).columns, columns, match)
-                yield connection.read_parquet(matches, union_by_name=True)
-            elif kinds <= {".csv", ".tsv", ".txt"}:
-                for match in matches:
-                    _check_names(
-                        connection.read_csv(match, all_varchar=True).columns, columns, match
-                    )
-                texts = connection.read_csv(matches, all_varchar=True, union_by_name=True)
-                yield _typed_csv(texts, columns, name)
-            else:
-                raise InvalidInputError(
-                    f"Cannot read {brief(name, 200)}: recoup reads .parquet, .csv and .tsv files "
-                    f"(also .csv.gz), one kind at a time. Convert the file, or load it and use "
-                    f"ScoreTable.from_frame."
-                )
-        except duckdb.Error as error:
-            reason = " ".join(str(error).split())
-            raise InvalidInputError(
-                f"Cannot read {brief(name, 200)}: {brief(reason, 200)}"
-            ) from error
-        finally:
-            connection.close()
-
-
 def has_many_scores(relation: Any, score: str) -> bool:
     """Say whether a relation has more distinct scores than a table should hold."""
     schema = nw.from_native(relation).collect_schema()
     if score not in schema.names() or not schema[score].is_numeric():
         return False
-    counted = relation.aggregate(f"approx_count_distinct({_quote(score)})").fetchall()
+    counted = relation.aggregate(f"approx_count_distinct({quoted(score)})").fetchall()
     return bool(counted[0][0] > MANY_SCORES)
 
 
@@ -201,7 +150,7 @@ def bin_relation(
         )
     from recoup.scores.table import DEFAULT_BINS, _edges, _positions
 
-    cell, value = f"{_quote(label)}::DOUBLE", f"{_quote(score)}::DOUBLE"
+    cell, value = f"{quoted(label)}::DOUBLE", f"{quoted(score)}::DOUBLE"
     # One group for whatever is no label: a wrong column may hold millions of different values.
     group = f"CASE WHEN {cell} IN (1, 0, -1) THEN {cell}::INTEGER END"
     # The lowest score that a kept threshold selects becomes an edge, so that no bin is empty.
@@ -229,7 +178,7 @@ def bin_relation(
     for number, rows, _, _, _, *lowest in summary:
         # Any edges give a valid table, so a sample by hash is enough, and always the same.
         every = max(rows // EDGE_SAMPLE, 1)
-        sample = relation.filter(f"{group} = {number} AND hash({_quote(score)}) % {every} = 0")
+        sample = relation.filter(f"{group} = {number} AND hash({quoted(score)}) % {every} = 0")
         values = np.sort(sample.project(f"{value} AS v").fetchnumpy()["v"])
         if len(values):
             kept.append(values[_positions(len(values), DEFAULT_BINS, len(summary))])
@@ -255,50 +204,13 @@ def _rounded(value: nw.Expr, decimals: int) -> nw.Expr:
     return nw.when(scaled.abs() < 2.0**52).then(scaled // 1).otherwise(scaled)
 
 
-def _typed_csv(relation: Any, columns: list[str], name: str) -> Any:
-    """Turn the needed text columns into numbers, naming a cell that is none.
-
-    A column that holds only true and false, as pandas writes booleans, becomes 1 and 0.
-    """
-    cells = [(_quote(column), f"TRY_CAST({_quote(column)} AS DOUBLE)") for column in columns]
-    counts = [
-        f"count({cell}), count(*) FILTER (lower(trim({cell})) IN ('true', 'false')), "
-        f"min({cell}) FILTER ({cell} IS NOT NULL AND {number} IS NULL)"
-        for cell, number in cells
-    ]
-    found = iter(relation.aggregate(", ".join(counts)).fetchall()[0])
-    parts = []
-    for column, (cell, number) in zip(columns, cells, strict=True):
-        filled, boolean, bad = next(found), next(found), next(found)
-        if filled and boolean == filled:
-            number = f"(lower(trim({cell})) = 'true')::DOUBLE"
-        elif bad is not None:
-            raise InvalidInputError(
-                f"Column {brief(column)!r} of {brief(name, 200)} needs numbers. "
-                f"Got {brief(bad)!r}. Fix the cell or choose another column."
-            )
-        parts.append(f"{number} AS {cell}")
-    # A column may be wanted twice, as label and as score.
-    return relation.project(", ".join(dict.fromkeys(parts)))
-
-
-def _quote(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _check_names(names: list[str], columns: list[str], source: str) -> None:
-    for column in columns:
-        if column not in names:
-            raise _missing_column(names, column, source)
-
-
 def _check_columns(
     rows: Any, label: str, score: str, sample_weight: str | None, source: str
 ) -> None:
     """Require the columns to exist, with labels that may be 1, 0, -1 and scores of numbers."""
     schema = rows.collect_schema()
     numbers = [score] if sample_weight is None else [score, sample_weight]
-    _check_names(schema.names(), [label, *numbers], source)
+    check_names(schema.names(), [label, *numbers], source)
     if not _holds_numbers(schema[label]):
         found = f"{brief(repr(_first_value(rows, label)))} of type {brief(str(schema[label]))}"
         raise unknown_labels_error("ScoreTable", found, _n_rows(rows))
@@ -309,18 +221,25 @@ def _check_columns(
                 f"Got {schema[column]} such as {brief(str(_first_value(rows, column)))}. "
                 f"Convert the column to numbers first."
             )
+    check_tells_apart(rows, numbers, source)
+
+
+def _check_unique(frame: Any, source: str) -> None:
+    """Refuse frames with several columns of one name; DuckDB does not tell cases apart either."""
+    native = nw.to_native(frame, pass_through=True)
+    if nw.dependencies.is_polars_lazyframe(native):  # they always have different names
+        return
+    names = [str(name) for name in getattr(native, "column_names", getattr(native, "columns", ()))]
+    alike = str.lower if nw.dependencies.is_duckdb_relation(native) else str
+    seen = set()
+    for name in names:
+        if alike(name) in seen:
+            raise several_columns_error(name, source)
+        seen.add(alike(name))
 
 
 def _holds_numbers(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean)
-
-
-def _missing_column(columns: list[str], column: str, source: str) -> InvalidInputError:
-    guess = did_you_mean(column, columns)
-    return InvalidInputError(
-        f"There is no column {brief(column)!r} in {brief(source, 200)}.{guess} "
-        f"It has: {brief(', '.join(columns), 200)}."
-    )
 
 
 def _first_value(rows: Any, column: str) -> object:
@@ -364,7 +283,8 @@ def read_columns(
                     f"Got {schema[column]} such as {brief(str(example))}. "
                     f"Convert the column to numbers first."
                 )
-        cells = (f"coalesce({_quote(column)}::DOUBLE, 'NaN'::DOUBLE)" for column in columns)
+        check_tells_apart(nw.from_native(relation), columns, str(path))
+        cells = (f"coalesce({quoted(column)}::DOUBLE, 'NaN'::DOUBLE)" for column in columns)
         named = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
         arrays = relation.project(named).fetchnumpy()
     return {column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)}

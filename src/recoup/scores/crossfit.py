@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import (
     FloatArray,
+    as_floats,
     as_vector,
     brief,
     check_same_length,
@@ -342,10 +343,11 @@ def _out_of_fold(
     from sklearn.utils import _safe_indexing
 
     model.fit(_safe_indexing(X, train), target[train])
-    answers = np.asarray(getattr(model, method)(_safe_indexing(X, test)), float)
+    name = f"the {method} of {_name(model)}"
+    answers = as_floats(getattr(model, method)(_safe_indexing(X, test)), name, "crossfit")
     if method == "predict_proba":
         return _second_column(answers, method, model), method
-    return as_vector(answers, f"the {method} of {_name(model)}", "crossfit"), method
+    return as_vector(answers, name, "crossfit"), method
 
 
 def _out_of_bag(model: Any, X: Any, target: NDArray[np.int_]) -> tuple[FloatArray, str]:

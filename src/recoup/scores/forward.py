@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recoup._core.checks import as_floats
 from recoup._core.random import named_rng
 from recoup.scores.crossfit import CrossfitScores, _auc_pu, _checked_method, _name, seeded
 from recoup.scores.folds import PUStratifiedKFold
@@ -49,7 +50,7 @@ def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int)
         earlier, later = np.concatenate(folds[:number]), folds[number]
         model = seeded(classifier, rng)
         model.fit(_safe_indexing(X, earlier), target[earlier])
-        answers = np.asarray(getattr(model, source)(_safe_indexing(X, later)), float)
+        answers = as_floats(getattr(model, source)(_safe_indexing(X, later)), source, "scar_test")
         scores[later] = answers[:, 1] if answers.ndim == 2 else answers
         fold[later] = number
     tested = fold > 0

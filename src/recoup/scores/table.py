@@ -245,7 +245,8 @@ class ScoreTable:
         -------
         ScoreTable
         """
-        from recoup.scores.counting import bin_relation, count_frame, has_many_scores, open_files
+        from recoup.scores.counting import bin_relation, count_frame, has_many_scores
+        from recoup.scores.files import open_files
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
         with open_files(path, columns, memory_limit) as relation:

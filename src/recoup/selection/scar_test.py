@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import (
     FloatArray,
+    as_floats,
     as_numbers,
     brief,
     check_same_length,
     label_masks,
 )
+from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.random import check_seed, named_rng
 from recoup._core.results import html_facts, make_frame, show_number, show_p, to_plain
@@ -139,7 +141,7 @@ class ScarTest:
         Where the scores and alpha come from.
     ranking : Ranking
         Rows and labels between thresholds, from which other alphas are tested.
-    warnings : tuple of str
+    warnings : tuple of Note
         Reasons to doubt the answer.
     """
 
@@ -155,7 +157,7 @@ class ScarTest:
     auc_pu: float
     method: str
     ranking: Ranking
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Note, ...] = ()
 
     @cached_property
     def compatible_alpha(self) -> float:
@@ -180,7 +182,7 @@ class ScarTest:
         -------
         ndarray of shape (k,)
         """
-        values = np.atleast_1d(np.asarray(alphas, float))
+        values = np.atleast_1d(as_floats(alphas, "alphas", CALLER))
         for value in values:
             _check_leaves_both(float(Prior.of(value, 1.0, CALLER).alpha), self.n_unlabeled)
         return np.array([self.ranking.p_value(float(value)) for value in values])
@@ -384,7 +386,7 @@ def scar_test(
     if len(table.scores) == 1:
         raise constant_scores_error(CALLER, float(table.scores[0]))
     share = _alpha(alpha, table, seed)
-    warnings: list[str] = []
+    warnings: list[Note] = []
     n_labeled, n_unlabeled = int(table.n_labeled), int(table.n_unlabeled)
     _check_leaves_both(share, n_unlabeled)
     rows, labeled = _grouped(table)
@@ -396,21 +398,29 @@ def scar_test(
     if alpha is None:
         limit = _compatible_alpha(ranking)
         warnings.append(
-            "Alpha was estimated from the labels as if they were at random, so that p can hardly "
-            "say otherwise. "
-            + (
-                "No alpha speaks against labels at random."
-                if limit == 1
-                else f"They are not at random if more than {limit:.0%} of the unlabeled rows are "
-                f"positive."
+            Note(
+                "alpha-estimated",
+                "Alpha was estimated from the labels as if they were at random, so that p can "
+                "hardly say otherwise. "
+                + (
+                    "No alpha speaks against labels at random."
+                    if limit == 1
+                    else f"They are not at random if more than {limit:.0%} of the unlabeled rows "
+                    f"are positive."
+                ),
             )
         )
     if n_labeled < FEW_LABELED:
-        warnings.append(f"Only {n_labeled} labeled rows: the test sees strong selection only.")
+        warnings.append(
+            Note("few-rows", f"Only {n_labeled} labeled rows: the test sees strong selection only.")
+        )
     if auc < UNINFORMATIVE_AUC:
         warnings.append(
-            f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}), so that the "
-            f"test can see little. Use a better classifier."
+            Note(
+                "uninformative-scores",
+                f"The scores hardly tell labeled from unlabeled rows (AUC {auc:.3f}), so that the "
+                f"test can see little. Use a better classifier.",
+            )
         )
     return ScarTest(
         statistic=float(excess[best]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray, as_floats, brief
 from recoup._core.results import html_table, make_frame, show_number, to_plain
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.curves import recovered_roc
@@ -224,12 +224,7 @@ def _checked(strengths: ArrayLike, direction: str) -> FloatArray:
         raise InvalidInputError(
             f"{CALLER} needs direction to be 'high', 'low' or 'both'. Got {brief(direction)}."
         )
-    try:
-        gammas = np.atleast_1d(np.asarray(strengths, float))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"{CALLER} needs strengths to be numbers. Got {brief(strengths)}."
-        ) from error
+    gammas = np.atleast_1d(as_floats(strengths, "strengths", CALLER))
     if gammas.ndim != 1 or not len(gammas) or not (np.isfinite(gammas) & (gammas >= 1)).all():
         raise InvalidInputError(
             f"{CALLER} needs strengths of at least 1: how many times the odds of a label differ. "

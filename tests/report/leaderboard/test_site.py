@@ -65,7 +65,7 @@ def test_results_are_the_means_of_the_rows(show, rows):
         group = groups[named["Learner"], named["Dataset"], named["Mechanism"]]
         mean, std, n = summary(group, "f1")
         assert named["F1"] == shown(mean, std)
-        assert named["AUC"] == f"{100 * summary(group, 'auc')[0]:.2f}"
+        assert named["AUC"] == f"{100 * summary(group, 'roc_auc')[0]:.2f}"
         assert named["Runs"] == (str(n) if n == 3 else f"{n} of 3")
 
 
@@ -427,6 +427,49 @@ def test_an_older_site_leaves_nothing_behind(rows, tmp_path):
     write_site(rows[:1], details, tmp_path)
     names = {path.name for path in (tmp_path / "runs").iterdir()}
     assert names == {f"{rows[0]['run'][0]}.js", "notes.txt"}
+
+
+def everything_in(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["runs/ab.js", "index.html", "runs.csv", "recoup-site.json", "x"])
+def test_a_folder_of_somebody_else_is_left_alone(rows, tmp_path, name):
+    theirs = tmp_path / name
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_text("mine")
+    before = everything_in(tmp_path)
+    with pytest.raises(InvalidInputError, match="Nothing was touched"):
+        write_site(rows, details, tmp_path)
+    assert everything_in(tmp_path) == before
+
+
+def test_files_that_others_put_into_a_site_are_left_alone(rows, tmp_path):
+    write_site(rows[:1], details, tmp_path)
+    theirs = tmp_path / "runs" / "abcdef.js"
+    theirs.write_text("mine")
+    write_site(rows[:1], details, tmp_path)
+    assert theirs.read_text() == "mine"
+    taken = next(row for row in rows if row["run"][0] != rows[0]["run"][0])
+    (tmp_path / "runs" / f"{taken['run'][0]}.js").write_text("mine")
+    before = everything_in(tmp_path)
+    with pytest.raises(InvalidInputError, match="which recoup did not write"):
+        write_site([rows[0], taken], details, tmp_path)
+    assert everything_in(tmp_path) == before
+
+
+def test_a_list_of_files_cannot_point_outside_the_site(rows, tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    site = tmp_path / "site"
+    write_site(rows[:1], details, site)
+    listed = ["../outside.txt", str(outside), "runs/../../outside.txt"]
+    (site / "recoup-site.json").write_text(json.dumps({"files": ["index.html", *listed]}))
+    for path in (site / "runs").iterdir():
+        path.unlink()
+    (site / "runs.csv").unlink()
+    write_site(rows[:1], details, site)
+    assert outside.read_text() == "mine"
 
 
 def odd_stores(rows):

@@ -37,7 +37,8 @@ def lenet(shape: Shape) -> nn.Module:
     from torch import nn
 
     channels, height, width = shape
-    inner = 20 * ((height - 4) // 2 - 4) // 2 * (((width - 4) // 2 - 4) // 2)
+    # Each convolution takes four from a side, and pooling halves what is left.
+    inner = 20 * prod(((side - 4) // 2 - 4) // 2 for side in (height, width))
     return nn.Sequential(
         *(nn.Conv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
         *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),

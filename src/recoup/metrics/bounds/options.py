@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import Scheme, brief, check_alpha_beta, check_scheme
+from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
 
@@ -54,7 +54,7 @@ class Options:
     ) -> Options:
         """Refuse what makes no sense, naming the caller."""
         check_alpha_beta(alpha, 1.0, caller)
-        ends = np.atleast_1d(np.asarray(alpha, float))
+        ends = np.atleast_1d(as_floats(alpha, "alpha", caller))
         if ends.ndim > 1 or len(ends) > 2 or ends[0] > ends[-1]:
             raise InvalidInputError(
                 f"{caller} needs alpha to be one share or an interval (low, high). "

@@ -45,7 +45,9 @@ NUMERIC_WORDS = ("label_frequency", "noise", "seed")
 FAMILIES = ("risk", "disambiguation", "generative", "classical", "ranking")
 AT_RANDOM = ("scar", "s1")
 RUN_ID = re.compile("[0-9a-f]+")
-SHARD = re.compile(r"[0-9a-f]+\.js")
+# Names the files of a site that recoup wrote, and only those are ever replaced or removed.
+MARKER = "recoup-site.json"
+OWN_FILE = re.compile(r"index\.html|runs\.csv|runs/[0-9a-f]+\.js")
 RUNS_PER_SHARD = 32
 LONGEST_REASON = 2000
 # Redraws of the seeds for a range of ranks, in each of up to hundreds of settings and metrics.
@@ -75,8 +77,8 @@ def write_site(
         What ``recoup.bench.Store(path).details`` says of a run, by its id. Asked for runs that
         are done; None where nothing more is known.
     out : str or Path
-        Folder to write to. It is made if it is not there; a site that was written there before is
-        replaced.
+        Folder to write to: a new one, an empty one, or one with a site that was written before,
+        which is replaced. ``recoup-site.json`` lists the files of a site; no other file is touched.
     published : mapping of str to mapping of str to float, optional
         Percentages by learner key and dataset to show beside those of the runs. By default Table 1
         of PU-Bench.
@@ -106,12 +108,22 @@ def write_site(
                 f"write_site needs runs named by hexadecimal digits: they name files. "
                 f"Got {brief(str(row['run']))!r}. Take rows from recoup.bench.Store(path).rows()."
             )
-    folder = _made(Path(out) / "runs").parent
+    folder = Path(out)
+    former = _former_files(folder)
     digits = _shard_digits(len(kept))
     base = _baseline(kept, baseline)
     known = reported_accuracies() if published is None else published
     data = _page_data(kept, base, known) | {"digits": digits}
-    _write_shards(kept, details, folder / "runs", digits)
+    shards = _shards(kept, details, digits)
+    files = sorted({"index.html", "runs.csv", *shards})
+    _refuse_strangers(folder, files, former)
+    _made(folder / "runs")
+    # Whatever happens next, what is in the folder by then is known to be ours.
+    _write_marker(folder, sorted({*former, *files}))
+    for name, content in shards.items():
+        write_file(folder / name, content)
+    for name in former - set(files):
+        (folder / name).unlink(missing_ok=True)
     write_file(folder / "runs.csv", _as_csv(kept).encode("utf-8", "replace"))
     scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
     page = (
@@ -126,7 +138,39 @@ def write_site(
             island=as_island(data),
         )
     )
-    return write_file(folder / "index.html", page.encode("utf-8", "xmlcharrefreplace"))
+    written = write_file(folder / "index.html", page.encode("utf-8", "xmlcharrefreplace"))
+    _write_marker(folder, files)
+    return written
+
+
+def _former_files(folder: Path) -> set[str]:
+    """Return the files of the site that a folder holds; refuse a folder of somebody else."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return set()
+    try:
+        listed = json.loads((folder / MARKER).read_bytes())["files"]
+        return {name for name in listed if OWN_FILE.fullmatch(name)}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"write_site replaces what is in its folder, and {brief(str(folder), 200)} holds files "
+            f"that are not known to be a site of recoup: it has no {MARKER} that lists them. "
+            f"Nothing was touched. Choose a new or an empty folder."
+        ) from error
+
+
+def _refuse_strangers(folder: Path, files: Iterable[str], former: set[str]) -> None:
+    """Refuse to overwrite files that came into the folder of a site by other hands."""
+    for name in files:
+        if name not in former and (folder / name).exists():
+            raise InvalidInputError(
+                f"write_site would overwrite {brief(str(folder / name), 200)}, which recoup did "
+                f"not write. Nothing was touched. Choose a new or an empty folder."
+            )
+
+
+def _write_marker(folder: Path, files: Sequence[str]) -> None:
+    text = json.dumps({"written_by": "recoup bench report", "files": list(files)}, indent=1)
+    write_file(folder / MARKER, f"{text}\n".encode())
 
 
 def _made(folder: Path) -> Path:
@@ -363,23 +407,17 @@ def _shard_digits(count: int) -> int:
     return max(1, math.ceil(math.log(max(count, 1) / RUNS_PER_SHARD, 16)))
 
 
-def _write_shards(
-    rows: Sequence[Row],
-    details: Callable[[str], Mapping[str, Any] | None],
-    folder: Path,
-    digits: int,
-) -> None:
-    """Write what is known of single runs, a few in each file, as calls that hand it to the page."""
+def _shards(
+    rows: Sequence[Row], details: Callable[[str], Mapping[str, Any] | None], digits: int
+) -> dict[str, bytes]:
+    """Return files about single runs, a few runs in each, as calls that hand them to the page."""
     done = sorted(str(row["run"]) for row in rows if row["status"] == "done")
-    written = set()
+    files = {}
     for name, group in groupby(done, key=lambda run: run[:digits]):
         found = {run: _plain_details(more) for run in group if (more := details(run)) is not None}
         if found:
-            text = f"recoupRuns({as_island(found)});\n"
-            written.add(write_file(folder / f"{name}.js", text.encode("ascii")).name)
-    for left in folder.iterdir():
-        if SHARD.fullmatch(left.name) and left.name not in written:
-            left.unlink()
+            files[f"runs/{name}.js"] = f"recoupRuns({as_island(found)});\n".encode("ascii")
+    return files
 
 
 def _plain_details(details: Mapping[str, Any]) -> dict[str, Any]:

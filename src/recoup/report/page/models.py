@@ -132,7 +132,7 @@ def _shared_notes(comparison: Comparison) -> list[str]:
     of_one = {
         f"{name}: {note}" for name, one in comparison.evaluations.items() for note in one.notes
     }
-    return [note for note in comparison.notes if note not in of_one]
+    return [str(note) for note in comparison.notes if note not in of_one]
 
 
 def _shared(comparison: Comparison) -> set[str]:

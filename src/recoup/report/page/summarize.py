@@ -65,7 +65,7 @@ def summarize(
             "prior": _prior(evaluation),
             "confidence": evaluation.confidence,
             "confusion": _confusion(evaluation),
-            "notes": list(evaluation.notes),
+            "notes": list(map(str, evaluation.notes)),
             "sources": _sources(evaluation),
             "digest": data_digest(evaluation),
         }
@@ -237,7 +237,7 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
         "facts": facts,
         "members": dict(estimate.members),
         "converged": estimate.converged,
-        "warnings": list(estimate.warnings),
+        "warnings": list(map(str, estimate.warnings)),
     }
 
 

@@ -151,20 +151,22 @@ def _figure(item: Estimate) -> dict[str, float]:
 def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
     """List what speaks for and against the numbers, worst first; ``note`` only informs.
 
-    ``fixed`` marks reasons that hold for any alpha, beta and threshold.
+    ``code`` says what a reason is about; ``fixed`` marks reasons that hold for any alpha, beta and
+    threshold.
     """
-    reasons = [
-        *_about_limits(evaluation),
-        *_about_stretch(evaluation),
-        *_about_estimate(evaluation),
-        *_about_clipping(evaluation),
-        *_about_width(evaluation),
-    ]
-    fixed = [*_about_labels(evaluation), *_about_ranking(evaluation), *_about_selection(evaluation)]
+    moving = {
+        "limits": _about_limits,
+        "stretch": _about_stretch,
+        "estimate": _about_estimate,
+        "clipping": _about_clipping,
+        "width": _about_width,
+    }
+    fixed = {"labels": _about_labels, "ranking": _about_ranking, "selection": _about_selection}
     order = ("red", "amber", "green", "note")
     found = [
-        {"level": level, "text": text, "fixed": place >= len(reasons)}
-        for place, (level, text) in enumerate([*reasons, *fixed])
+        {"code": code, "level": level, "text": text, "fixed": code in fixed}
+        for code, about in (moving | fixed).items()
+        for level, text in about(evaluation)
     ]
     return sorted(found, key=lambda reason: order.index(str(reason["level"])))
 
@@ -257,7 +259,7 @@ def _about_clipping(evaluation: Evaluation) -> list[tuple[str, str]]:
         return []
     names = ", ".join(f"{item.label} {item.raw:.3f}" for item in outside)
     # Only evaluate saw the limits before they were clipped, and says so in its notes.
-    beyond = any("more than sampling error explains" in note for note in evaluation.notes)
+    beyond = any(note.code == "out-of-range" for note in evaluation.notes)
     cause = "sampling error does not explain that" if beyond else "sampling error may explain that"
     text = f"Some values came out impossible and were cut off at their limit ({names}); {cause}."
     return [("red" if beyond else "amber", text)]

@@ -1,0 +1,81 @@
+"""Notes: a sentence for people, and a code for programs that act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+CODES = {
+    # About an evaluation or a comparison.
+    "infeasible-prior": "alpha and beta are more than the scores allow",
+    "out-of-range": "recovered values left their range by more than sampling error explains",
+    "clipped": "recovered values left their range; sampling error can explain that",
+    "conservative": "an interval that reaches the end of its range is wider than it need be",
+    "few-rows": "too few rows for intervals, estimates or tests to be relied on",
+    "constant-scores": "all scores are equal",
+    "binned": "scores were grouped into bins",
+    "chosen-threshold": "the threshold was chosen on the rows that it is judged by",
+    "shared-prior": "alpha is the same for all models, estimated from the scores of one",
+    # About an estimate of alpha, or the test of labels at random.
+    "alone": "many labeled rows lie where there are no unlabeled ones",
+    "flat": "the criterion hardly depends on alpha",
+    "rival": "another alpha fits almost as well",
+    "edge": "the estimate lies at the end of what the method can find",
+    "disagreement": "the ways to estimate alpha disagree",
+    "undetermined": "the scores hardly determine alpha",
+    "wrong-labels": "some labels look wrong",
+    "right-labels": "all labels count as right",
+    "uninformative-scores": "the scores hardly tell labeled from unlabeled rows",
+    "fallback": "the method fell back to a value that it does not stand for",
+    "not-converged": "the method did not settle",
+    "same-features": "class and labeling cannot be told apart by the same features",
+    "no-groups": "the rows show no groups",
+    "doubt": "an estimator's own words, without a code of their own",
+    "alpha-estimated": "alpha was estimated from the labels that are tested",
+}
+"""Every code, and what it means."""
+
+
+class Note(str):
+    """A sentence with a code. It is a text, so that it prints and compares as one.
+
+    Parameters
+    ----------
+    code : str
+        One of ``CODES``. It stays the same when the words change.
+    text : str
+        What a person reads.
+
+    Examples
+    --------
+    >>> note = Note("few-rows", "Only 12 labeled rows.")
+    >>> note, note.code, note.about("model a")
+    ('Only 12 labeled rows.', 'few-rows', 'model a: Only 12 labeled rows.')
+    """
+
+    __slots__ = ("code",)
+    code: str
+
+    def __new__(cls, code: str, text: str) -> Note:
+        """Make a note whose code is known."""
+        if code not in CODES:
+            raise KeyError(f"unknown code of a note: {code!r}")
+        note = super().__new__(cls, text)
+        note.code = code
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Let copies and other processes have the code too."""
+        return self.code, str(self)
+
+    @classmethod
+    def each(cls, texts: Iterable[str]) -> tuple[Note, ...]:
+        """Take notes as they are, and plain texts as doubts."""
+        return tuple(text if isinstance(text, Note) else cls("doubt", text) for text in texts)
+
+    def about(self, subject: str) -> Note:
+        """Say what the note is about, in front of it."""
+        return Note(self.code, f"{subject}: {self}")
+
+    def to_dict(self) -> dict[str, str]:
+        """Return code and text as plain values."""
+        return {"code": self.code, "text": str(self)}
