@@ -72,6 +72,7 @@ def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
 
         rising = isotonic_regression(raw, weights=np.maximum(weights, 1e-9)).x
         rate = np.clip(rising, 0.0, 1.0)
+    # Regression moves the ends too; a curve goes from (0, 0) to (1, 1).
     rate[0], rate[-1] = 0.0, 1.0
     return rate
 

@@ -29,6 +29,7 @@ from recoup.scores.table import ScoreTable
 
 def unmix(on_labeled: Any, on_unlabeled: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
     """Turn averages over labeled and unlabeled rows into averages over the two classes."""
+    # Theorem 1 of Jain et al. 2017. Errors of the averages grow by 1 / (beta - alpha).
     gap = beta - alpha
     positives = ((1 - alpha) * on_labeled - (1 - beta) * on_unlabeled) / gap
     negatives = (beta * on_unlabeled - alpha * on_labeled) / gap
@@ -265,6 +266,7 @@ def propensity_table(
     follow h1 and all rows together follow the population, whose share of positives is the mean
     of s/e. That is the case-control scheme with every row counted as unlabeled.
     """
+    # Labeled rows appear twice in the table: weighted by 1/e as positives, and once as rows.
     labeled, others = propensity_rows(s, scores, propensity, sample_weight, caller)
     values, weights, positives = labeled
     total = weights.sum() + others[1].sum()

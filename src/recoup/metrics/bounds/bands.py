@@ -100,6 +100,7 @@ def band_of(
         getattr(table, f"n_{name}") ** 2 / table.square_sums[GROUPS.index(name)]
         for name in (group, "unlabeled")
     )
+    # Without latent noise the band is for the distribution, as of infinitely many hidden rows.
     hidden = hidden_share * unlabeled if options.latent_noise else np.inf
     share = table.heads(group)
     return band_around(share, known, hidden, band=options.band, confidence=options.confidence)

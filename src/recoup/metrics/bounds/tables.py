@@ -300,6 +300,7 @@ def _extreme_tables(
     counted = _is_counted(table)
     head_labeled, head, head_negative = (_head_counts(table, name, counted) for name in GROUPS)
     unlabeled = head[-1]
+    # Whole rows, halves rounded up; weights are not rounded.
     positives = _floor(alpha * unlabeled + 0.5) if counted else alpha * unlabeled
     negatives = unlabeled - positives
     hidden = negatives if reverse else positives
@@ -309,6 +310,7 @@ def _extreme_tables(
         wanted = -_floor(-band[1] * hidden) if counted else band[1] * hidden
     else:
         wanted = _floor(band[0] * hidden) if counted else band[0] * hidden
+    # At least what does not fit into the tail, at most what fits into the head.
     tail = unlabeled - head
     found = np.minimum(np.maximum(wanted, hidden - tail), head)
     tp = head - found if reverse else found
