@@ -86,8 +86,8 @@ def written(formula: Callable[..., Any], *names: str, **values: Any) -> Any:
 
 
 def _checked(operand: Any) -> Operand:
+    if isinstance(operand, np.generic) or (isinstance(operand, np.ndarray) and operand.ndim == 0):
+        operand = operand.item()
     if isinstance(operand, Expression | float | int):
         return operand
-    if isinstance(operand, np.generic) or (isinstance(operand, np.ndarray) and operand.ndim == 0):
-        return _checked(operand.item())
     raise UnknownOperation(f"a value of type {type(operand).__name__}")

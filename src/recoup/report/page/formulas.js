@@ -1,3 +1,4 @@
+/// <reference path="translated.d.ts" />
 // What recoup.evaluate computes for a known alpha and beta, again in the page: the same formulas,
 // on the same table of scores. Formulas of one threshold, of losses and of AUC_pu are translated
 // from Python's (Formulas); those along curves are written here, and specs name them. Nothing here
