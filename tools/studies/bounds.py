@@ -21,7 +21,7 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import norm
 
-from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.bounds import BandKind, bounds_from_table
 from recoup.scores.table import ScoreTable
 
 SEED = 2015
@@ -33,7 +33,8 @@ GRID = {
     "separation": (1.0, 2.5),
     "ties": (False, True),
 }
-BANDS = list(itertools.product(("dkw", "binomial", "bootstrap"), (True, False)))
+KINDS: tuple[BandKind, ...] = ("dkw", "binomial", "bootstrap")
+BANDS = list(itertools.product(KINDS, (True, False)))
 
 
 def simulate(
@@ -63,7 +64,7 @@ def hits_of_cell(rng: np.random.Generator, cell: dict[str, float], datasets: int
         for kind, noise in BANDS:
             bounds = bounds_from_table(table, alpha=alpha, band=kind, latent_noise=noise)
             held = (bounds.lower.tp <= true_positives) & (true_positives <= bounds.upper.tp)
-            at_all[kind, noise] += held.all()
+            at_all[kind, noise] += int(held.all())
             # A threshold above every score catches nothing, which is no merit of the bounds.
             at_cuts[kind, noise] += held[np.maximum(cuts, 1) - 1]
     shares: list[float] = []
