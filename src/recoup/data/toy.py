@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, brief
-from recoup._core.random import check_seed, named_rng
+from recoup._core.random import as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
 Kind = TypeVar("Kind", bound="ToyMixture")
@@ -294,7 +294,7 @@ def two_uniforms(
 def _rows(
     truth: Kind, n: int, random_state: int, caller: str
 ) -> tuple[FloatArray, NDArray[np.int64], Kind]:
-    seed = check_seed(random_state, caller)
+    seed = as_seed(random_state, caller)
     if not (isinstance(n, Integral) and n >= 1):
         raise InvalidInputError(f"{caller} needs n, a whole number of rows. Got {brief(n)}.")
     draws = named_rng(seed, "toy", "classes").random(n)

@@ -22,11 +22,12 @@ from recoup._core.checks import (
     check_same_length,
     label_masks,
 )
+from recoup._core.constraints import RANDOM_STATE, Checked, Constraints, check_parameters
 from recoup._core.prior import estimation_method
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import aul
 from recoup.priors.results import PriorEstimate
-from recoup.scores.folds import as_generator
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,32 @@ class LearnerTags:
     effort: float = 0.1
 
 
+def check_learned_alpha(alpha: Any, caller: str) -> None:
+    """Refuse what a learner could not take alpha from; None is left to those that need none."""
+    if alpha is None:
+        return
+    if isinstance(alpha, str):
+        estimation_method(alpha, 1.0, caller)
+    elif isinstance(alpha, PriorEstimate):
+        if alpha.beta < 1:
+            raise InvalidInputError(
+                f"{caller} takes every label as right. Got a prior estimate with "
+                f"beta={alpha.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
+            )
+        check_alpha_beta(alpha.alpha, 1.0, caller)
+    elif isinstance(alpha, Real) and not isinstance(alpha, bool):
+        check_alpha_beta(alpha, 1.0, caller)
+    else:
+        raise _unusable_alpha(alpha, caller)
+
+
+def _unusable_alpha(alpha: Any, caller: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number or a "
+        f"prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it estimated."
+    )
+
+
 class PULearner(ClassifierMixin, BaseEstimator):
     """Base of the learners that have tags: they see features and s, and never a true class.
 
@@ -81,6 +108,11 @@ class PULearner(ClassifierMixin, BaseEstimator):
     """
 
     tags: ClassVar[LearnerTags]
+    # What each parameter may be; those of a subclass come on top.
+    constraints: ClassVar[Constraints] = {
+        "alpha": Checked(check_learned_alpha),
+        "random_state": RANDOM_STATE,
+    }
     # Whether what is fitted is numbers and words alone, which learners.save can write.
     keeps_plain_state: ClassVar[bool] = False
     random_state: Any
@@ -193,7 +225,11 @@ class PULearner(ClassifierMixin, BaseEstimator):
         """Score checked rows; above zero means positive, where that is known."""
 
     def _check_settings(self, caller: str) -> None:
-        """Refuse parameters that can never work, before any row is read."""
+        """Refuse parameters that can never work, before any row is read.
+
+        A subclass adds what its parameters must be together.
+        """
+        check_parameters(self, caller)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""
@@ -216,6 +252,7 @@ def known_alpha(
     A word has it estimated, from scores of the training rows by models that have not seen them.
     """
     found = alpha
+    check_learned_alpha(alpha, caller)
     if isinstance(alpha, str):
         from recoup.priors import estimate
 
@@ -227,19 +264,10 @@ def known_alpha(
                 f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
             ) from error
     if isinstance(found, PriorEstimate):
-        if found.beta < 1:
-            raise InvalidInputError(
-                f"{caller} takes every label as right. Got a prior estimate with "
-                f"beta={found.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
-            )
-        check_alpha_beta(found.alpha, 1.0, caller)
+        check_learned_alpha(found, caller)
         return found.alpha, found
-    if not isinstance(alpha, Real) or isinstance(alpha, bool):
-        raise InvalidInputError(
-            f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number "
-            f"or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it estimated."
-        )
-    check_alpha_beta(alpha, 1.0, caller)
+    if alpha is None:
+        raise _unusable_alpha(alpha, caller)
     return float(alpha), None
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from recoup._core.checks import brief
 from recoup._core.prior import estimation_method
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
 from recoup.learners.base import checked_labels, estimated_prior
@@ -17,7 +18,6 @@ from recoup.metrics.area import aul
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import PriorEstimate
 from recoup.scores.crossfit import CrossfitScores, crossfit
-from recoup.scores.folds import as_generator
 
 
 class WithPrior(WrappingClassifier):

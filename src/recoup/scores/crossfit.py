@@ -19,9 +19,10 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.progress import progress_bar
+from recoup._core.random import as_generator
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.scores.folds import Indices, PUStratifiedKFold, as_generator, bundle_rows
+from recoup.scores.folds import Indices, PUStratifiedKFold, bundle_rows
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:

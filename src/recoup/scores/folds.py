@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import as_vector, brief, check_same_length, check_some_rows, label_masks
 from recoup._core.optional import require
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -129,13 +130,6 @@ class PUStratifiedKFold:
                     f"{np.count_nonzero(counts[:, kind]):,} distinct groups. Use fewer folds."
                 )
         return fold_of_bundle[bundles]
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Turn what scikit-learn users pass as ``random_state`` into a generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
 
 
 def bundle_rows(X: Any, groups: Any, n_rows: int, caller: str) -> Indices:
