@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
 def check_random_state(random_state: Any, caller: str) -> None:

@@ -20,7 +20,7 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.optional import require
-from recoup._core.random import as_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.results import html_facts, make_frame, show_number
 from recoup.exceptions import InvalidInputError
 
@@ -231,7 +231,9 @@ class PUDataset:
             scheme=self.scheme,
         )
 
-    def split(self, test_size: float = 0.2, random_state: int = 0) -> tuple[PUDataset, PUDataset]:
+    def split(
+        self, test_size: float = 0.2, random_state: RandomState = 0
+    ) -> tuple[PUDataset, PUDataset]:
         """Split at random into two parts with equal shares of labeled and unlabeled rows.
 
         Only ``s`` and ``row_id`` are looked at, as with data whose truth is unknown. Copies of a

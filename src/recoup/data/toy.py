@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, brief
-from recoup._core.random import as_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
 Kind = TypeVar("Kind", bound="ToyMixture")
@@ -163,7 +163,12 @@ class TwoUniforms(ToyMixture):
 
 
 def two_gaussians(
-    n: int, *, pi: float = 0.4, separation: float = 2.4, dim: int = 10, random_state: int = 0
+    n: int,
+    *,
+    pi: float = 0.4,
+    separation: float = 2.4,
+    dim: int = 10,
+    random_state: RandomState = 0,
 ) -> tuple[FloatArray, NDArray[np.int64], TwoGaussians]:
     """Draw rows from two normal clouds that differ in the first coordinate.
 
@@ -208,7 +213,7 @@ def two_gaussians(
 
 
 def two_ramps(
-    n: int, *, pi: float = 0.4, power: float = 2.0, random_state: int = 0
+    n: int, *, pi: float = 0.4, power: float = 2.0, random_state: RandomState = 0
 ) -> tuple[FloatArray, NDArray[np.int64], TwoRamps]:
     """Draw rows from two mirrored power laws on [0, 1], triangles by default.
 
@@ -250,7 +255,7 @@ def two_ramps(
 
 
 def two_uniforms(
-    n: int, *, pi: float = 0.4, overlap: float = 0.5, random_state: int = 0
+    n: int, *, pi: float = 0.4, overlap: float = 0.5, random_state: RandomState = 0
 ) -> tuple[FloatArray, NDArray[np.int64], TwoUniforms]:
     """Draw rows from two uniform densities that overlap.
 
@@ -292,7 +297,7 @@ def two_uniforms(
 
 
 def _rows(
-    truth: Kind, n: int, random_state: int, caller: str
+    truth: Kind, n: int, random_state: RandomState, caller: str
 ) -> tuple[FloatArray, NDArray[np.int64], Kind]:
     seed = as_seed(random_state, caller)
     if not (isinstance(n, Integral) and n >= 1):

@@ -152,7 +152,7 @@ class PULearner(ClassifierMixin, BaseEstimator):
             per_row = {
                 name: None if values is None else values[used] for name, values in per_row.items()
             }
-        rng = as_generator(self.random_state)
+        rng = as_generator(self.random_state, caller)
         # Drawn in any case, so that the rest of a fit is the same for any way to know alpha.
         prior_seed = int(rng.integers(2**31))
         self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
@@ -309,7 +309,7 @@ def estimated_prior(
         if hasattr(method, "fit_scores"):
             found: PriorEstimate = clone(method).fit_scores(s, scores).estimate_
         else:
-            seed = int(as_generator(random_state).integers(2**31))
+            seed = int(as_generator(random_state, caller).integers(2**31))
             found = estimate(s, scores, method=method, random_state=seed, beta=beta)
     except InvalidInputError as error:
         raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error

@@ -129,7 +129,7 @@ class WithPrior(WrappingClassifier):
         caller = "WithPrior.fit"
         method = self._checked_method(caller)
         s = checked_labels(s, caller)
-        rng = as_generator(self.random_state)
+        rng = as_generator(self.random_state, caller)
         found = self._scored(X, s, rng, caller)
         self.prior_: PriorEstimate = estimated_prior(
             found.s, found.scores, method, self.beta, rng, caller

@@ -14,6 +14,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.constraints import Checked, Constraints
 from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
+from recoup._core.random import RandomState
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -222,7 +223,7 @@ def estimate(
     scores: ArrayLike | None = None,
     X: Any = None,
     method: str = "auto",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     beta: float | str | None = None,
     confidence: float = 0.95,

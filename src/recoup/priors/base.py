@@ -32,7 +32,7 @@ from recoup._core.constraints import (
     check_parameters,
 )
 from recoup._core.notes import Note
-from recoup._core.random import as_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
@@ -152,7 +152,7 @@ class PriorEstimator(BaseEstimator):
     interval: str | None = "subsample"
     n_draws: int = 200
     confidence: float = 0.95
-    random_state: int = 0
+    random_state: RandomState = 0
 
     tags: ClassVar[PriorTags]
     constraints: ClassVar[Constraints] = {

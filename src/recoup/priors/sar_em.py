@@ -22,7 +22,7 @@ EDGE = 1e-9
 # Iterations over which the slope of the propensities is taken.
 WINDOW = 10
 
-PROPENSITY_FEATURES = Several(WholeNumber(None), why="they are columns of X") | Nothing()
+PROPENSITY_FEATURES = Several(WholeNumber(None), why="they are numbers of columns of X") | Nothing()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ from recoup._core.checks import (
 )
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.random import as_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.results import html_facts, make_frame, show_number, show_p, to_plain
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -242,7 +242,7 @@ def scar_test(
     alpha: Any = None,
     n_resamples: int = 199,
     classifier: Any = "auto",
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> ScarTest:
     r"""Test whether the labeled rows can be a random sample of the positives.
 

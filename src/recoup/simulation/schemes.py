@@ -21,7 +21,7 @@ from recoup._core.constraints import (
     Words,
     check_values,
 )
-from recoup._core.random import as_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.data.pu import PUDataset, PUTruth, as_classes, take_rows
 from recoup.exceptions import InvalidInputError
 from recoup.simulation.mechanisms import (
@@ -72,7 +72,7 @@ def simulate(
     prior_shift: float | None = None,
     n_unlabeled: int | None = None,
     overlap: bool = False,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     name: str | None = None,
 ) -> PUDataset:
     r"""Hide the labels of most positives and all negatives.
