@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         selection,
         simulation,
     )
+    from recoup._core.alpha import Draws, Interval
     from recoup.data import load_example
     from recoup.evaluation.compare import Comparison, compare
     from recoup.evaluation.evaluate import evaluate
@@ -58,8 +59,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Draws",
     "Estimate",
     "Evaluation",
+    "Interval",
     "InvalidInputError",
     "RecoupError",
     "RecoupWarning",
@@ -88,8 +91,10 @@ _ROOMS = (
 )
 _HOMES = {
     "Comparison": "evaluation",
+    "Draws": "_core.alpha",
     "Estimate": "evaluation",
     "Evaluation": "evaluation",
+    "Interval": "_core.alpha",
     "InvalidInputError": "exceptions",
     "RecoupError": "exceptions",
     "RecoupWarning": "exceptions",

@@ -54,9 +54,10 @@ def evaluate(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,)
         Higher is more positive. Left out when ``s`` is a table.
-    alpha : float, (low, high), draws, prior estimate, or "estimate"
-        Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: an
-        interval by the worst case over it, draws by one draw per replicate. ``"estimate"`` has
+    alpha : float, Interval, Draws, prior estimate, or "estimate"
+        Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: a
+        ``recoup.Interval(low, high)`` by the worst case over it, ``recoup.Draws(values)`` by one
+        draw per replicate. Two plain numbers are an interval, more are draws. ``"estimate"`` has
         it estimated from the scores (:func:`recoup.priors.estimate`), as does the key of an
         estimator such as ``"bbe"``.
     beta : float, draws, or "estimate", default=1.0

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import (
     FloatArray,
     Scheme,
@@ -23,7 +24,7 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.constraints import RANDOM_STATE, Checked, Constraints, check_parameters
-from recoup._core.prior import estimation_method
+from recoup._core.prior import Prior, estimation_method
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import aul
@@ -86,6 +87,11 @@ def check_learned_alpha(alpha: Any, caller: str) -> None:
                 f"beta={alpha.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
             )
         check_alpha_beta(alpha.alpha, 1.0, caller)
+    elif isinstance(alpha, Interval | Draws):
+        if Prior.of(alpha, 1.0, caller).beta < 1:
+            raise InvalidInputError(
+                f"{caller} takes every label as right. Got {alpha!r}. Pass draws of alpha alone."
+            )
     elif isinstance(alpha, Real) and not isinstance(alpha, bool):
         check_alpha_beta(alpha, 1.0, caller)
     else:
@@ -94,8 +100,9 @@ def check_learned_alpha(alpha: Any, caller: str) -> None:
 
 def _unusable_alpha(alpha: Any, caller: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number or a "
-        f"prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it estimated."
+        f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number, an "
+        f"Interval, Draws or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it "
+        f"estimated."
     )
 
 
@@ -268,7 +275,7 @@ def known_alpha(
         return found.alpha, found
     if alpha is None:
         raise _unusable_alpha(alpha, caller)
-    return float(alpha), None
+    return Prior.of(alpha, 1.0, caller).alpha, None
 
 
 def checked_labels(s: Any, caller: str) -> NDArray[Any]:
