@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from recoup.bench import Store
-from recoup.bench.store import COMPARED, DEFINED
+from recoup.bench.store import DEFINED, compared_columns
 
 SIXTY = """
     datasets: [iris]
@@ -68,7 +68,16 @@ def wait_for(holds):
 
 def results(path):
     """What must not depend on how often something was killed."""
-    names = ("run", *DEFINED, "learner", "seed", "protocol", "status", "reason", *COMPARED)
+    names = (
+        "run",
+        *DEFINED,
+        "learner",
+        "seed",
+        "protocol",
+        "status",
+        "reason",
+        *compared_columns(),
+    )
     return [{name: row[name] for name in names} for row in Store(path).rows()]
 
 
@@ -245,7 +254,7 @@ def test_a_cluster_is_free_again_after_an_interrupt(recoup, write_plan, dask, tm
     worker = dask("worker", address, "--nthreads", "1", "--no-dashboard")
 
     def works():
-        return any("isolate" in command(pid) for pid in descendants(worker.pid))
+        return any("bench.worker" in command(pid) for pid in descendants(worker.pid))
 
     wait_for(works)
     os.killpg(first.pid, signal.SIGINT)

@@ -11,42 +11,90 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from recoup._core.checks import brief
 from recoup._core.files import no_formula, write_file
 from recoup.bench.job import FORMAT, Job, canonical
-from recoup.bench.measure import RECOVERED_METRICS, TRUE_METRICS
+from recoup.bench.measure import recovered_name
+from recoup.bench.result_array import OLD_NAMES
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.spec import benched_specs
 
 Status = Literal["done", "failed", "skipped"]
 
 # "reco" in ASCII: what SQLite keeps in the file's head to tell whose it is.
 APPLICATION = 0x7265636F
-LAYOUT = 1
-NUMBERS = (
-    *TRUE_METRICS,
-    *RECOVERED_METRICS,
-    *("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch"),
-)
+# Before layout 2, columns of some metrics had names of their own.
+LAYOUT = 2
+MORE_NUMBERS = ("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch")
 COUNTS = (
     *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
     *("n_labeled", "n_unlabeled", "n_test"),
 )
-MEASURED = (*NUMBERS, *COUNTS)
 DEFINED = ("dataset", "scheme", "mechanism", "label_frequency", "noise")
-COLUMNS = (
-    *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
-    *("status", "reason", *MEASURED, "device", "finished"),
-)
-"""Keys of each row, in order."""
-
-KEPT = ("run", "definition", "status", "reason", "family", *MEASURED, "device", "finished")
-# What two runs of the same definition must agree in to be the same run.
 # Which of two runs of the same definition is kept.
 PREFERRED = ("done", "failed", "skipped")
-COMPARED = (*TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
 BUSY_SECONDS = 30.0
+
+
+def metric_columns() -> tuple[str, ...]:
+    """Return the columns of metrics: true ones, then recovered ones."""
+    specs = benched_specs()
+    taken = {spec.key for spec in specs} & {"run", "learner", "key", "params", *DEFINED, *COUNTS}
+    if taken:
+        raise InvalidInputError(
+            f"A metric cannot have the key {min(taken)!r} in a benchmark: another column has that "
+            f"name. Choose another key, or in_bench=False."
+        )
+    return *(spec.key for spec in specs), *(recovered_name(spec) for spec in specs)
+
+
+def number_columns() -> tuple[str, ...]:
+    """Return the columns that hold numbers with decimals."""
+    return *metric_columns(), *MORE_NUMBERS
+
+
+def measured_columns() -> tuple[str, ...]:
+    """Return the columns that a finished run fills."""
+    return *number_columns(), *COUNTS
+
+
+def columns() -> tuple[str, ...]:
+    """Return the keys of each row, in order."""
+    return (
+        *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
+        *("status", "reason", *measured_columns(), "device", "finished"),
+    )
+
+
+def compared_columns() -> tuple[str, ...]:
+    """Return what two runs of the same definition must agree in to be the same run."""
+    return *metric_columns(), "alpha_true", "alpha_used"
+
+
+def _kept_columns() -> tuple[str, ...]:
+    before = ("run", "definition", "status", "reason", "family")
+    return *before, *measured_columns(), "device", "finished"
+
+
+class Runnable(Protocol):
+    """One run to be done, and kept: a :class:`Job`, or anything else with these names."""
+
+    @property
+    def run(self) -> str:
+        """What it is known by: see :func:`recoup.bench.job.hashed`."""
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """All that decides what comes out, as plain values; ``format`` tells kinds apart."""
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """Columns of the store that are known before it is done."""
+
+    def skip_reason(self) -> str | None:
+        """Say why it cannot be done, if it cannot."""
 
 
 class Store:
@@ -95,14 +143,24 @@ class Store:
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict per run, sorted by what defines it.
 
-        Runs of an earlier format, which the same definition would not give today, are left out.
+        Runs of an earlier format, which the same definition would not give today, are left out,
+        and so are runs that are no trials of learners.
         """
-        sql = f"SELECT {', '.join(KEPT)} FROM runs"
-        kept = [dict(zip(KEPT, values, strict=True)) for values in self._read(sql)]
+        names = _kept_columns()
+        sql = f"SELECT {self._selected(names)} FROM runs"
+        kept = [dict(zip(names, values, strict=True)) for values in self._read(sql)]
         for one in kept:
             one["definition"] = json.loads(one["definition"])
         found = [_row(one) for one in kept if one["definition"]["format"] == FORMAT]
         return sorted(found, key=_order)
+
+    def reasons(self, status: Status) -> dict[str, str]:
+        """Return why runs of a status were not finished."""
+        return dict(self._read("SELECT run, reason FROM runs WHERE status = ?", (status,)))
+
+    def elapsed(self) -> dict[str, float]:
+        """Return the seconds that each finished run took."""
+        return dict(self._read("SELECT run, elapsed FROM runs WHERE status = 'done'"))
 
     def details(self, run: str) -> dict[str, Any]:
         """Return what else is kept of a run: versions, hardware, seeds, curves, distributions."""
@@ -119,7 +177,8 @@ class Store:
     def seconds(self) -> list[tuple[Job, float]]:
         """Return how long each finished run took, from its start to its end."""
         sql = "SELECT definition, elapsed FROM runs WHERE status = 'done' AND elapsed IS NOT NULL"
-        return [(Job.of(json.loads(text)), seconds) for text, seconds in self._read(sql)]
+        found = [(json.loads(text), seconds) for text, seconds in self._read(sql)]
+        return [(Job.of(one), seconds) for one, seconds in found if "learner" in one]
 
     # Writing
 
@@ -143,18 +202,18 @@ class Store:
             self._connection = None
             os.close(lock)
 
-    def write(self, job: Job, found: Mapping[str, Any]) -> None:
+    def write(self, job: Runnable, found: Mapping[str, Any]) -> None:
         """Write a run down, for good once this returns."""
         self.write_all([(job, found)])
 
-    def write_all(self, ended: Iterable[tuple[Job, Mapping[str, Any]]]) -> None:
+    def write_all(self, ended: Iterable[tuple[Runnable, Mapping[str, Any]]]) -> None:
         """Write several runs down at once, all or none."""
         self._insert([_record(job, found) for job, found in ended])
 
     def copy_from(self, other: Store, runs: Sequence[str]) -> None:
         """Take runs over from another store as they are."""
-        names = (*KEPT, "elapsed", "details")
-        sql = f"SELECT {', '.join(names)} FROM runs WHERE run = ?"
+        names = (*_kept_columns(), "elapsed", "details")
+        sql = f"SELECT {other._selected(names)} FROM runs WHERE run = ?"
         found = (values for run in runs for values in other._read(sql, (run,)))
         self._insert(dict(zip(names, values, strict=True)) for values in found)
 
@@ -164,7 +223,7 @@ class Store:
         try:
             with self._connection as connection:
                 for record in records:
-                    names = ", ".join(record)
+                    names = ", ".join(f'"{name}"' for name in record)
                     marks = ", ".join("?" * len(record))
                     connection.execute(
                         f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})",
@@ -172,6 +231,13 @@ class Store:
                     )
         except sqlite3.Error as error:
             raise self._cannot("write", error) from error
+
+    def _selected(self, names: Sequence[str]) -> str:
+        """Write columns of the file in SQL, by their old names or as missing where they are so."""
+        present = {row[1] for row in self._read("PRAGMA table_info(runs)")}
+        before = {new: old for old, new in OLD_NAMES.items() if old in present}
+        found = (name if name in present else before.get(name) for name in names)
+        return ", ".join("NULL" if name is None else f'"{name}"' for name in found)
 
     # Files
 
@@ -200,6 +266,14 @@ class Store:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {LAYOUT}")
             connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({_declared()})")
+            present = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+            for old, new in OLD_NAMES.items():
+                if old in present and new not in present:
+                    connection.execute(f"ALTER TABLE runs RENAME COLUMN {old} TO {new}")
+                    present.add(new)
+            for name in metric_columns():
+                if name not in present:
+                    connection.execute(f'ALTER TABLE runs ADD COLUMN "{name}" REAL')
 
     def _lock(self) -> int:
         """Take the lock, which dies with the process that holds it."""
@@ -321,7 +395,9 @@ def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, secon
         return PREFERRED.index(new["status"]) < PREFERRED.index(old["status"])
     if new["status"] != "done":
         return False
-    differing = [name for name in COMPARED if not _agree(new[name], old[name])]
+    # A number that only one of them has is one that an earlier recoup did not measure.
+    both = [name for name in compared_columns() if None not in (new[name], old[name])]
+    differing = [name for name in both if not _agree(new[name], old[name])]
     if differing:
         name = differing[0]
         raise InvalidInputError(
@@ -355,23 +431,23 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
     import pyarrow.csv
     import pyarrow.parquet
 
-    target = Path(path)
-    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *NUMBERS)}
+    target, names = Path(path), columns()
+    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *number_columns())}
     kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
-    columns = {
+    values = {
         name: [canonical(row[name]) if name == "params" else row[name] for row in rows]
-        for name in COLUMNS
+        for name in names
     }
-    fields = [pa.field(name, kinds.get(name, pa.string())) for name in COLUMNS]
-    table = pa.table(columns, schema=pa.schema(fields))
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in names]
+    table = pa.table(values, schema=pa.schema(fields))
     buffer = io.BytesIO()
     if target.suffix.lower() == ".parquet":
         pyarrow.parquet.write_table(table, buffer, compression="zstd")
     elif target.suffix.lower() == ".csv":
-        words = [name for name in COLUMNS if name not in kinds]
+        words = [name for name in names if name not in kinds]
         for name in words:
-            safe = pa.array([no_formula(value) for value in columns[name]], pa.string())
-            table = table.set_column(COLUMNS.index(name), name, safe)
+            safe = pa.array([no_formula(value) for value in values[name]], pa.string())
+            table = table.set_column(names.index(name), name, safe)
         pyarrow.csv.write_csv(table, buffer)
     else:
         raise InvalidInputError(
@@ -381,14 +457,14 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
 
 
 def _declared() -> str:
-    real = ", ".join(f"{name} REAL" for name in (*NUMBERS, "elapsed"))
+    real = ", ".join(f'"{name}" REAL' for name in (*number_columns(), "elapsed"))
     whole = ", ".join(f"{name} INTEGER" for name in COUNTS)
     text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, family TEXT"
     more = "device TEXT, finished TEXT NOT NULL, details BLOB"
     return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
 
 
-def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
+def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
     details = json.dumps(found.get("details") or {}, allow_nan=False)
     return {
         "run": job.run,
@@ -398,7 +474,7 @@ def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
         "elapsed": found.get("elapsed"),
         "details": zlib.compress(details.encode()),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: found["row"].get(name) for name in ("family", *MEASURED, "device")},
+        **{name: found["row"].get(name) for name in ("family", *measured_columns(), "device")},
     }
 
 
@@ -407,7 +483,7 @@ def _row(kept: dict[str, Any]) -> dict[str, Any]:
     job = Job.of(kept.pop("definition"))
     named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
     found = kept | named | {"params": dict(job.params)}
-    return {name: found[name] for name in COLUMNS}
+    return {name: found[name] for name in columns()}
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -17,20 +17,29 @@ import numpy as np
 
 import recoup
 from recoup._core.checks import brief
-from recoup._core.files import no_formula, write_file
+from recoup._core.files import FORMULA, no_formula, write_file
 from recoup._core.results import to_plain
 from recoup.bench.job import SELECTS_NOTHING
+from recoup.bench.plots import PROFILE
 from recoup.bench.ranking import ROUGH_BELOW, Standing, compare
-from recoup.bench.result_array import METRICS, REFERENCE
+from recoup.bench.result_array import REFERENCE, renamed
+from recoup.bench.store import measured_columns
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
+from recoup.metrics.spec import benched_specs
 from recoup.report.page.payload import as_island, pack
-from recoup.report.page.render import ROOM, environment, script_hash
+from recoup.report.page.render import (
+    NAME_IN_TITLE,
+    NAME_SHOWN,
+    ROOM,
+    environment,
+    script_hash,
+)
 
 Row = Mapping[str, Any]
 
 SCRIPTS = (
-    "shared/charts.js",
+    *("shared/words.js", "shared/charts.js"),
     *("leaderboard/runs.js", "leaderboard/figures.js", "leaderboard/charts.js"),
     *("leaderboard/tables.js", "leaderboard/views.js", "leaderboard/run.js"),
     "leaderboard/leaderboard.js",
@@ -39,16 +48,18 @@ SETTING = ("scheme", "mechanism", "label_frequency", "noise")
 # What a reader filters by, or reads as words.
 WORDS = ("dataset", *SETTING, "learner", "family", "seed", "protocol", "status", "reason")
 NUMERIC_WORDS = ("label_frequency", "noise", "seed")
-RECOVERED = ("accuracy", "precision", "recall", "f1", "auc", "ap", "mcc", "balanced_accuracy")
-NUMBERS = (
-    *METRICS,
-    *(f"recovered_{key}" for key in RECOVERED),
-    *("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch"),
-    *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
-    *("n_labeled", "n_unlabeled", "n_test"),
-)
 FAMILIES = ("risk", "disambiguation", "generative", "classical", "ranking")
 AT_RANDOM = ("scar", "s1")
+# What PU-Bench's table was made with; its figures stand beside runs made alike.
+PUBLISHED_FOR = {
+    "scheme": ("case-control", "case-control-overlap"),
+    "mechanism": AT_RANDOM,
+    "label_frequency": ("0.1",),
+    "noise": ("0", "none"),
+    "metric": ("accuracy", "f1"),
+}
+# Tests are at this level, and ranges of ranks leave as much out.
+LEVEL = 0.05
 RUN_ID = re.compile("[0-9a-f]+")
 # Names the files of a site that recoup wrote, and only those are ever replaced or removed.
 MARKER = "recoup-site.json"
@@ -101,7 +112,7 @@ def write_site(
     --------
     recoup.bench.ranking.compare : Makes the tests and ranks.
     """
-    kept = list(rows)
+    kept = renamed(rows)
     if not kept:
         raise InvalidInputError(
             "write_site needs at least one run: there is nothing to show. Got none. "
@@ -215,15 +226,29 @@ def _page_data(
         "levels": levels,
         "codes": codes,
         "numbers": {
-            name: pack(np.array([_number(row.get(name)) for row in rows])) for name in NUMBERS
+            name: pack(np.array([_number(row.get(name)) for row in rows]))
+            for name in measured_columns()
         },
         "metrics": [
-            {"key": key, "label": label[:1].upper() + label[1:], "recovered": key in RECOVERED}
-            for key, label in METRICS.items()
+            {
+                "key": spec.key,
+                "label": spec.short,
+                "higher_is_better": spec.higher_is_better,
+            }
+            for spec in benched_specs()
         ],
+        "profile": PROFILE,
         "baseline": baseline,
         "published": _published(rows, published),
+        "published_for": PUBLISHED_FOR,
         "lent": SELECTS_NOTHING,
+        "setting": SETTING,
+        "numeric": NUMERIC_WORDS,
+        "reference": REFERENCE,
+        "level": LEVEL,
+        "formula": FORMULA,
+        "name_shown": NAME_SHOWN,
+        "name_in_title": NAME_IN_TITLE,
         "standings": _standings(rows, baseline, levels),
     }
 
@@ -295,12 +320,15 @@ def _standings(
     found = []
     for chosen, group in groupby(sorted(rows, key=setting), key=setting):
         here = list(group)
-        for protocol, metric in product(levels["protocol"], METRICS):
+        for protocol, spec in product(levels["protocol"], benched_specs()):
+            metric = spec.key
             own = [row for row in here if row["protocol"] == protocol]
             if not any(row.get(metric) is not None or _is_lent(row) for row in own):
                 continue
             base = baseline if any(row["learner"] == baseline for row in own) else None
-            standing = compare(here, metric, protocol=protocol, baseline=base, n_boot=REDRAWS)
+            standing = compare(
+                here, metric, protocol=protocol, baseline=base, level=LEVEL, n_boot=REDRAWS
+            )
             entry = {"protocol": protocol, "metric": metric} | dict(
                 zip(SETTING, chosen, strict=True)
             )
