@@ -11,7 +11,8 @@ from recoup._core.checks import brief, check_scheme
 from recoup.exceptions import InvalidInputError
 
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="CSV or Parquet file, or a pattern in quotes.")
+    str,
+    typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines file, or a pattern in quotes."),
 ]
 Label = Annotated[
     str,

@@ -40,7 +40,11 @@ def check_output(
             f"{option} needs a name that ends in {' or '.join(suffixes)}. Got {name}."
         )
     check_writable(path)
-    if path.exists() and Path(source).exists() and path.samefile(source):
+    if not path.exists():
+        return
+    from recoup.data.readers import matching_files
+
+    if any(path.samefile(file) for file in matching_files(source)):
         raise InvalidInputError(f"{option} {name} would overwrite {what}. Choose another name.")
 
 

@@ -78,9 +78,9 @@ def compare(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
+    from recoup.data.readers import read_columns
     from recoup.evaluation.compare import compare as run
     from recoup.report import Report
-    from recoup.scores.counting import read_columns
 
     with progress(about_work(f"Comparing {len(names)} models", given)):
         columns = read_columns(file, list(dict.fromkeys([label, *names])))

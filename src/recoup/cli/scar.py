@@ -78,7 +78,7 @@ def scar(
     notes: list[str] = []
     with progress(f"Testing the labels of {Path(file).name}"):
         if score is not None:
-            from recoup.scores.counting import read_columns
+            from recoup.data.readers import read_columns
 
             columns = read_columns(file, [label, score])
             found = scar_test(columns[score], columns[label], classifier=None, **options)
