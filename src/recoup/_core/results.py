@@ -12,11 +12,11 @@ import numpy as np
 
 from recoup._core.checks import brief
 from recoup._core.notes import Note
+from recoup._core.text import DASH, show_number, show_range
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DASH = "\N{EN DASH}"
 MOST_ROWS = 30
 MOST_CHARACTERS = 1000
 NUMBER = r"[-+]?(\d[\d,.]*(e[-+]\d+)?%?|\N{INFINITY})"
@@ -63,38 +63,6 @@ def make_frame(columns: dict[str, Any]) -> pd.DataFrame:
     pandas = require("pandas", purpose="to_frame()", install="pandas")
     frame: pd.DataFrame = pandas.DataFrame(columns)
     return frame
-
-
-def show_number(value: float | None, style: str = "") -> str:
-    """Write a number; a dash where there is none.
-
-    The style is that of :func:`format`, by default three decimals, and fewer for large numbers.
-
-    Examples
-    --------
-    >>> [show_number(value) for value in (0.12345, 12345.6, 0.00001234, 0, float("inf"))]
-    ['0.123', '12,346', '1.2e-05', '0.000', '∞']
-    >>> show_number(float("nan")) == DASH
-    True
-    """
-    if value is None or math.isnan(value):
-        return DASH
-    if math.isinf(value):
-        return "\N{INFINITY}" if value > 0 else "-\N{INFINITY}"
-    size = abs(value)
-    usual = ",.0f" if size >= 1000 else ".2g" if 0 < size < 0.0005 else ".3f"
-    return format(value, style or usual)
-
-
-def show_range(low: float | None, high: float | None, style: str = "") -> str:
-    """Write an interval as "0.940 to 0.980"; a dash where there is none."""
-    ends = show_number(low, style), show_number(high, style)
-    return DASH if DASH in ends else f"{ends[0]} to {ends[1]}"
-
-
-def show_p(p_value: float) -> str:
-    """Write a p-value; very small ones only as such."""
-    return "< 0.001" if p_value < 0.001 else show_number(p_value)
 
 
 def html_table(columns: dict[str, list[str]], caption: str, notes: Iterable[str] = ()) -> str:

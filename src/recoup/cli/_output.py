@@ -107,22 +107,16 @@ def stdout() -> Console:
 
 
 @contextmanager
-def progress(message: str) -> Iterator[None]:
-    """Show on a terminal that work goes on."""
-    from rich.console import Console
+def progress(message: str, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that work goes on, and how far it is; nothing beside JSON."""
+    from recoup._core.progress import PROGRESS_SHOWN, progress_bar
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    from recoup._core.progress import PROGRESS_SHOWN
-
-    shown = PROGRESS_SHOWN.set(True)
+    before = PROGRESS_SHOWN.set(quiet)
     try:
-        with console.status(plain(f"{message} ...")):
+        with progress_bar(None, printable(message)):
             yield
     finally:
-        PROGRESS_SHOWN.reset(shown)
+        PROGRESS_SHOWN.reset(before)
 
 
 def make_table(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recoup._core.checks import brief
+from recoup._core.text import show_seconds
 from recoup.cli._options import AsJson
 from recoup.cli._output import (
     make_table,
@@ -160,7 +161,7 @@ def run(
     # Asked to end, by a cluster say, it ends as in an interrupt, with all in order.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _shown_progress(asked.name) as watch:
+        with _shown_progress(asked.name, as_json) as watch:
             outcome = run_plan(
                 asked,
                 path,
@@ -286,25 +287,7 @@ def _grid(asked: Plan) -> dict[str, str]:
 def _about_time(seconds: float | None, workers: int) -> str:
     if seconds is None:
         return "How long they take is known once some are done."
-    return f"About {_span(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
-
-
-def _span(seconds: float) -> str:
-    """Write a span of time for people.
-
-    Examples
-    --------
-    >>> _span(42), _span(130), _span(8000), _span(400_000)
-    ('42 s', '2 min', '2 h 13 min', '4 days 15 h')
-    """
-    minutes, hours = seconds / 60, seconds / 3600
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if hours < 1.5:
-        return f"{minutes:.0f} min"
-    if hours < 48:
-        return f"{int(hours)} h {int(minutes) % 60} min"
-    return f"{int(hours // 24)} days {int(hours) % 24} h"
+    return f"About {show_seconds(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
 
 
 def _print_outcome(outcome: Outcome, path: Path) -> None:
@@ -313,7 +296,7 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
     console.print(
         plain(
             f"{outcome.done:,} done, {outcome.cached:,} cached, {outcome.failed:,} failed, "
-            f"{outcome.skipped:,} skipped{left} in {_span(outcome.seconds)}."
+            f"{outcome.skipped:,} skipped{left} in {show_seconds(outcome.seconds)}."
         )
     )
     notes = [f"{n:,} skipped: {reason}" for reason, n in outcome.reasons.items()]
@@ -329,46 +312,29 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
 
 
 def _say(text: str) -> None:
-    from rich.console import Console
+    from recoup._core.progress import print_above
 
-    Console(stderr=True, highlight=False).print(plain(text))
+    print_above(plain(text))
 
 
 @contextmanager
-def _shown_progress(name: str) -> Iterator[Watch]:
+def _shown_progress(name: str, quiet: bool) -> Iterator[Watch]:
     """Show how far the runs are: a line that moves on a terminal, else one from time to time."""
-    from rich.console import Console
+    from recoup._core.progress import progress_bar
 
-    console = Console(stderr=True, highlight=False)
-    began = time.monotonic()
-    if not console.is_terminal:
-        spoke = began
+    began = spoke = time.monotonic()
+    with progress_bar(None, printable(name), False if quiet else None) as line:
 
         def tell(counts: Counter[str], total: int) -> None:
             nonlocal spoke
-            if time.monotonic() - spoke > SECONDS_BETWEEN_LINES:
-                spoke = time.monotonic()
-                console.print(plain(_state(counts, total, spoke - began)))
+            now = time.monotonic()
+            state = _state(counts, total, now - began)
+            line.update(sum(counts.values()), total, state)
+            if line.bar is None and now - spoke > SECONDS_BETWEEN_LINES:
+                spoke = now
+                _say(state)
 
         yield tell
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        console=console,
-    )
-    with bar:
-        task = bar.add_task(printable(name), total=None, state="")
-
-        def move(counts: Counter[str], total: int) -> None:
-            state = _state(counts, total, time.monotonic() - began)
-            bar.update(task, total=total, completed=sum(counts.values()), state=state)
-
-        yield move
 
 
 def _state(counts: Counter[str], total: int, seconds: float) -> str:
@@ -378,5 +344,5 @@ def _state(counts: Counter[str], total: int, seconds: float) -> str:
     if counts["done"] and seconds > 0:
         rate = counts["done"] / seconds
         parts.append(f"{rate:.1f} runs/s" if rate >= 1 else f"{60 * rate:.1f} runs/min")
-        parts.append(f"about {_span(left / rate)} left")
+        parts.append(f"about {show_seconds(left / rate)} left")
     return ", ".join(parts)

@@ -82,7 +82,7 @@ def compare(
     from recoup.evaluation.compare import compare as run
     from recoup.report import Report
 
-    with progress(about_work(f"Comparing {len(names)} models", given)):
+    with progress(about_work(f"Comparing {len(names)} models", given), as_json):
         columns = read_columns(file, list(dict.fromkeys([label, *names])))
         comparison = run(
             columns[label],
@@ -127,15 +127,14 @@ def compare(
 
 
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
+    from recoup._core.text import VALUE, show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
     from recoup.report.page.models import comparison_sentences
-    from recoup.report.page.render import format_range, format_value
-    from recoup.report.page.summarize import percent
 
     metric = comparison.metric
     name = metric_spec(metric, "compare").label
     some = next(iter(comparison.evaluations.values()))
-    interval = f"{percent(some.confidence)} interval"
+    interval = f"{show_percent(some.confidence)} interval"
     if some.prior_estimate is not None:
         title += f", alpha {some.prior}"
     numbers = (f"{name} (PU)", "Recovered", interval)
@@ -144,9 +143,9 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
         item = comparison.evaluations[model][metric]
         table.add_row(
             plain(model),
-            format_value(item.pu),
-            format_value(item.recovered),
-            format_range(item.lower, item.upper),
+            show_number(item.pu, VALUE),
+            show_number(item.recovered, VALUE),
+            show_range(item.lower, item.upper, VALUE),
         )
     console.print(table)
     for sentence in comparison_sentences(comparison):

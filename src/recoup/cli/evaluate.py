@@ -75,7 +75,7 @@ def evaluate(
     from recoup.report import Report
     from recoup.scores import ScoreTable
 
-    with progress(about_work(f"Evaluating {score}", given)):
+    with progress(about_work(f"Evaluating {score}", given), as_json):
         chosen = as_threshold(threshold)
         keep = [chosen] if isinstance(chosen, float) else []
         table = ScoreTable.from_file(
@@ -181,13 +181,13 @@ def _print_evaluation(
     title: str,
     truth: Mapping[str, float] | None = None,
 ) -> None:
-    from recoup.report.page.render import format_range, format_value
-    from recoup.report.page.summarize import percent, summarize
+    from recoup._core.text import VALUE, show_number, show_percent, show_range
+    from recoup.report.page.summarize import summarize
 
     summary = summarize(evaluation, truth=truth)
     if evaluation.prior_estimate is not None:
         title += f", alpha {evaluation.prior}"
-    numbers = ["PU value", "Recovered", f"{percent(evaluation.confidence)} interval"]
+    numbers = ["PU value", "Recovered", f"{show_percent(evaluation.confidence)} interval"]
     numbers += ["Truth"] if truth else []
     table = make_table(["Metric", *numbers], numbers, title)
     for group in summary["groups"]:
@@ -195,12 +195,12 @@ def _print_evaluation(
         for metric in group["metrics"]:
             cells = [
                 f"  {metric['label']}",
-                format_value(metric["pu"]),
-                format_value(metric["recovered"]),
-                format_range(metric["lower"], metric["upper"]),
+                show_number(metric["pu"], VALUE),
+                show_number(metric["recovered"], VALUE),
+                show_range(metric["lower"], metric["upper"], VALUE),
             ]
             if truth:
-                cells.append(format_value(metric["truth"]))
+                cells.append(show_number(metric["truth"], VALUE))
             table.add_row(*cells)
         table.add_section()
     console.print(table)

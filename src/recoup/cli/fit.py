@@ -78,7 +78,7 @@ def fit(
     )
     X = encode(source, columns, "fit")
     notes = [f"These columns were not looked at: {refused}."] if refused else []
-    with progress(f"Training {learner} on {Path(file).name}"):
+    with progress(f"Training {learner} on {Path(file).name}", as_json):
         model.fit(X, s)
         save(model, out)
         _keep_columns(out, columns)
@@ -119,7 +119,7 @@ def score(
     learner, columns = load(model), _kept_columns(model)
     source = read_table(file)
     X = encode(source, columns, "score")
-    with progress(f"Scoring {Path(file).name}"):
+    with progress(f"Scoring {Path(file).name}", as_json):
         values = _scores_of(learner, X)
         _write_scores(source, values, out, column)
     facts = {"rows": len(values), "called positive": int(learner.predict(X).sum())}
@@ -151,7 +151,7 @@ def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> 
         raise InvalidInputError(
             f"fit cannot train {key!r}: it needs the true class of each row, which PU data lack."
         )
-    given: dict[str, Any] = {"scheme": scheme, "progress": False}
+    given: dict[str, Any] = {"scheme": scheme}
     wanted = as_share(alpha, "--alpha", "fit")
     if model.tags.needs_alpha or wanted != "estimate":
         given["alpha"] = wanted

@@ -109,7 +109,7 @@ def simulate(
             "simulate needs --out and --truth to be two files: the truth must not come with the "
             "PU rows. Choose another name for one."
         )
-    with progress(f"Hiding labels of {Path(file).name}"):
+    with progress(f"Hiding labels of {Path(file).name}", as_json):
         source = read_table(file)
         y_true = _true_classes(source, label, positive)
         if LABELS in source.columns and label != LABELS:

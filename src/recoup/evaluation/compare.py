@@ -21,15 +21,8 @@ from recoup._core.checks import (
 from recoup._core.multiplicity import holm
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
-from recoup._core.results import (
-    MOST_ROWS,
-    html_table,
-    make_frame,
-    show_number,
-    show_p,
-    show_range,
-    to_plain,
-)
+from recoup._core.results import MOST_ROWS, html_table, make_frame, to_plain
+from recoup._core.text import show_number, show_p, show_percent, show_range
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior
 from recoup.evaluation.results import Evaluation
@@ -194,7 +187,7 @@ class Comparison:
                 "p, adjusted": [show_p(item.p_adjusted) for item in shown],
             }
             more = [f"{len(shown)} of {len(pairs):,} pairs; to_frame() has all."]
-            caption = f"Differences of {label}, at {100 * one.confidence:.4g}%"
+            caption = f"Differences of {label}, at {show_percent(one.confidence)}"
             pages.append(html_table(columns, caption, more if len(pairs) > len(shown) else ()))
         wins = [item for item in self.wins if item.metric == self.metric]
         best = {

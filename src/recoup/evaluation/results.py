@@ -14,14 +14,8 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.results import (
-    html_estimates,
-    html_table,
-    make_frame,
-    show_number,
-    show_range,
-    to_plain,
-)
+from recoup._core.results import html_estimates, html_table, make_frame, to_plain
+from recoup._core.text import show_number, show_percent, show_range
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
 from recoup.evaluation.uncertainty import point_estimates, tails
@@ -291,7 +285,7 @@ class Evaluation:
             list(self.metrics.values()),
             f"alpha {self.prior}{beta}; {self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} "
             f"unlabeled rows{negatives}; threshold {self.threshold:.4g}; intervals and bounds at "
-            f"{100 * self.confidence:.4g}%.",
+            f"{show_percent(self.confidence)}.",
             self.notes,
         )
 

@@ -4,6 +4,7 @@ import base64
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 import recoup
 from recoup._core.results import to_plain
+from recoup._core.text import VALUE, show_number
 from recoup.evaluation import Estimate
 from recoup.metrics.bounds import pr_bounds, roc_bounds
 from recoup.metrics.curves import monotone_rate, recovered_roc
@@ -20,7 +22,8 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import POINT_METRICS
 from recoup.report.page import payload
 from recoup.report.page.payload import as_island, pack, page_data
-from recoup.report.page.render import format_value
+
+format_value = partial(show_number, style=VALUE)
 
 SCRIPT = Path(payload.__file__).with_name("formulas.js")
 CURVES = {

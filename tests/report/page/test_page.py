@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from functools import partial
 from pathlib import Path
 
 import axe_core_python
@@ -11,11 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 import recoup
+from recoup._core.text import SIGNED, VALUE, show_number, show_range
 from recoup.cli import app
 from recoup.metrics.spec import POINT_METRICS
 from recoup.report import Report
-from recoup.report.page.render import format_range, format_signed, format_value
 from recoup.report.page.verdict import headline
+
+format_value = partial(show_number, style=VALUE)
+format_range = partial(show_range, style=VALUE)
+format_signed = partial(show_number, style=SIGNED)
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 ENDLESS = "x" * 10_000

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.text import of_ten, say_p, show_percent, whole_percent
 from recoup.evaluation import Estimate, Evaluation
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.metrics.area import auc_pu, direct_auc
 from recoup.metrics.measure import observed_rates_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import POINT_METRICS, metric_spec
-from recoup.plot.curves import percent
 
 # The page's script fills these again when a reader moves a slider.
 PHRASES = {
@@ -111,22 +111,6 @@ def headline(metrics: Mapping[str, Estimate], queue: float) -> list[str]:
     return [*sentences, naive]
 
 
-def whole_percent(share: float) -> int:
-    """Round as the page's script does: halves up."""
-    return math.floor(100 * share + 0.5)
-
-
-def of_ten(share: float) -> str:
-    """Say a share as a count out of ten, never rounded to none or to all."""
-    if share in (0.0, 1.0):
-        return "all 10" if share else "none of 10"
-    if share < 0.05:
-        return "fewer than 1 of 10"
-    if share >= 0.95:
-        return "more than 9 of 10"
-    return f"about {math.floor(10 * share + 0.5)} of 10"
-
-
 def _counted(phrase: str, item: Estimate) -> str:
     count = of_ten(item.recovered)
     if phrase == "right":
@@ -172,7 +156,7 @@ def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
 def _about_limits(evaluation: Evaluation) -> list[tuple[str, str]]:
     limits = evaluation.feasibility
     shown = {
-        "confidence": percent(limits.confidence),
+        "confidence": show_percent(limits.confidence),
         "alpha": f"{evaluation.alpha:.3g}",
         "beta": f"{evaluation.beta:.3g}",
         "alpha_upper": f"{limits.alpha_upper:.3g}",
@@ -281,7 +265,7 @@ def _about_ranking(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [
         (
             "amber",
-            f"The ranking is not shown to be better than chance (p = {baseline.p_value:.2g}).",
+            f"The ranking is not shown to be better than chance ({say_p(baseline.p_value)}).",
         )
     ]
 
@@ -355,14 +339,14 @@ def _if_labels_are_noisy(evaluation: Evaluation) -> str:
     beta = DOUBTED_SHARE * evaluation.beta
     if evaluation.alpha >= beta - 0.01:
         return (
-            f"Wrong labels. If only {percent(beta)} of the labeled rows were positive, they would "
-            f"be no richer in positives than the rest, and nothing could be recovered."
+            f"Wrong labels. If only {show_percent(beta)} of the labeled rows were positive, they "
+            f"would be no richer in positives than the rest, and nothing could be recovered."
         )
     if beta < evaluation.feasibility.beta_lower:
         return (
             f"Wrong labels: only a few. With alpha {evaluation.alpha:.2g} the scores allow no less "
-            f"than {percent(round(evaluation.feasibility.beta_lower, 2))} of the labeled rows to "
-            f"be positive."
+            f"than {show_percent(round(evaluation.feasibility.beta_lower, 2))} of the labeled rows "
+            f"to be positive."
         )
     mixture = Mixture.of(evaluation.table, evaluation.alpha, beta, evaluation.scheme)
     auc = float(np.clip(direct_auc(auc_pu(evaluation.table), mixture), 0.0, 1.0))
@@ -373,7 +357,7 @@ def _if_labels_are_noisy(evaluation: Evaluation) -> str:
         if not np.isnan(at_cut[key])
     ]
     return (
-        f"Wrong labels. If only {percent(beta)} of the labeled rows were positive: "
+        f"Wrong labels. If only {show_percent(beta)} of the labeled rows were positive: "
         f"{', '.join([*shown, f'AUC {auc:.3f}'])}."
     )
 
