@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import brief
+from recoup._core.files import writing
 from recoup.data import bundled, files, image, tabular, text
 from recoup.data.content import content_digest
 from recoup.data.dataset import Dataset
@@ -318,8 +319,10 @@ def _fetch(entry: Entry) -> Path:
             f"To go on, {remedy}"
         )
     try:
-        with files.written_by_rename(path) as partial:
-            ROOMS[entry.kind].fetch(entry, entry.source, partial)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What fails in the block is the network, as a rule.
+        with writing(path, failures=()) as (draft,):
+            ROOMS[entry.kind].fetch(entry, entry.source, draft)
     except InvalidInputError:
         raise
     except MissingDependencyError as error:

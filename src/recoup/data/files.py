@@ -1,11 +1,9 @@
-"""Find data files, and write fetched ones so that nobody sees half of one."""
+"""Find data files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from recoup._core.checks import brief
@@ -51,15 +49,3 @@ def check_data_folder() -> None:
             f"load needs RECOUP_DATA to name a folder with data files. Got "
             f"{brief(str(folder), 200)}, which is not a folder. Correct or unset the variable."
         )
-
-
-@contextmanager
-def written_by_rename(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside ``path``, and move it there once it is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield partial
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

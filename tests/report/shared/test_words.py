@@ -6,14 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from recoup._core.results import (
-    show_digits,
-    show_number,
-    show_p,
-    show_percent,
-    show_percent_range,
-    show_range,
-)
+from recoup._core.results import show_percent_range
+from recoup._core.text import show_digits, show_number, show_p, show_percent, show_range
 from recoup.plot.curves import percent
 from recoup.report.leaderboard import site
 from recoup.report.page import render
