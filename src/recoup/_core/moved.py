@@ -56,7 +56,9 @@ class _Finder:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Answer for the old names alone."""
-        return ModuleSpec(fullname, _Forwarder()) if fullname in MOVED else None
+        if fullname not in MOVED:
+            return None
+        return ModuleSpec(fullname, _Forwarder())  # type: ignore[arg-type]
 
 
 def answer_to_old_names() -> None:
