@@ -81,8 +81,6 @@ class PULearner(ClassifierMixin, BaseEstimator):
     """
 
     tags: ClassVar[LearnerTags]
-    # Whether what is fitted is numbers and words alone, which learners.save can write.
-    keeps_plain_state: ClassVar[bool] = False
     random_state: Any
     alpha_: float | None
     prior_: PriorEstimate | None
@@ -194,6 +192,9 @@ class PULearner(ClassifierMixin, BaseEstimator):
 
     def _check_settings(self, caller: str) -> None:
         """Refuse parameters that can never work, before any row is read."""
+
+    def _check_restored(self, caller: str) -> None:
+        """Refuse what was read from a file if compiled code would follow it astray."""
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""

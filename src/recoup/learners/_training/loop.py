@@ -116,7 +116,6 @@ class TorchPULearner(PULearner):
     progress: bool | None = None
     random_state: Any = None
 
-    keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
     # Whether as many rows of the population count as positive as there should be, where that is
