@@ -222,7 +222,7 @@ class PUET(PULearner):
         from recoup.learners.object_file import check_steps
 
         try:
-            forest = [np.asarray(part) for part in self._forest()]
+            forest: list[Any] = [np.asarray(part) for part in self._forest()]
             roots, features, _, rights, *_ = forest
             kinds = "".join(part.dtype.kind for part in forest)
             if kinds != "iififi" or len({part.shape for part in forest[1:]}) != 1:
