@@ -275,6 +275,17 @@ def test_one_seed_gives_the_same_ranks_each_time():
     assert np.isnan([*lower, *upper]).all()
 
 
+@pytest.mark.parametrize("n_seeds", [2, 3, 5])
+def test_redrawn_means_scatter_like_means_of_as_many_new_seeds(n_seeds):
+    """Learners that never vary are a ruler: the rank among them says where a mean was drawn."""
+    seeds = np.random.default_rng(n_seeds).normal(size=n_seeds)
+    ruler = np.linspace(-5, 5, 501)
+    values = np.vstack([seeds, np.repeat(ruler[:, None], n_seeds, axis=1)])[None]
+    means = ruler[-1] - 0.02 * (drawn(values, [0], n_boot=4000)[:, 0] - 1)
+    assert means.mean() == pytest.approx(seeds.mean(), abs=0.03)
+    assert means.var() == pytest.approx(seeds.var(ddof=1) / n_seeds, rel=0.1)
+
+
 def test_seeds_are_drawn_together_within_a_dataset():
     """Two cells of one dataset that are copies rank alike in every draw; of two they do not."""
     one = np.random.default_rng(0).normal(size=(1, 4, 6))
