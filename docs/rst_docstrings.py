@@ -6,9 +6,11 @@ matplotlib, so that pages need no script and no font.
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import cache
 from html import escape
+from importlib import import_module
 from textwrap import dedent
 from typing import Any
 
@@ -29,6 +31,7 @@ SHARED = re.compile(
     r"^(?P<names>\w+(?:, \w+)+)(?P<kind> : .*)?\n(?P<text>(?:[ ]+\S.*(?:\n|\Z)|\n(?=[ ]))+)", re.M
 )
 EMS_PER_POINT = 0.07
+METRIC_MAKERS = ("point_metric(", "area_metric(", "proper_metric(")
 
 
 class RstDocstrings(griffe.Extension):
@@ -36,8 +39,32 @@ class RstDocstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of one object."""
+        if isinstance(obj, griffe.Function) and any(
+            str(decorator.value).startswith(METRIC_MAKERS) for decorator in obj.decorators
+        ):
+            show_public_metric(obj)
         if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value, obj)
+
+
+def show_public_metric(made: griffe.Function) -> None:
+    """Give a metric the signature and the words of the function of rows that its formula makes."""
+    public = getattr(import_module(made.module.path), made.name)
+    kinds = {kind.name.lower(): kind for kind in griffe.ParameterKind}
+    made.parameters = griffe.Parameters(
+        *(
+            griffe.Parameter(
+                one.name,
+                annotation=None if one.annotation is one.empty else str(one.annotation),
+                kind=kinds[one.kind.name.lower()],
+                default=None if one.default is one.empty else repr(one.default),
+            )
+            for one in inspect.signature(public).parameters.values()
+        )
+    )
+    made.returns = "float"
+    if made.docstring is not None:
+        made.docstring.value = inspect.getdoc(public) or ""
 
 
 def as_markdown(text: str, owner: griffe.Object | None = None) -> str:

@@ -19,7 +19,8 @@ from papers import _claesen2015_page as page
 from papers._experiment import Experiment, Rows, Run
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
-from recoup.metrics.bounds import AREAS, ContingencyTables, band_around, bounds_from_table
+from recoup.metrics.bounds import ContingencyTables, band_around, bounds_from_table
+from recoup.metrics.spec import metric_spec
 from recoup.scores.table import ScoreTable
 
 KEY = "claesen2015"
@@ -439,7 +440,7 @@ def point_tables(table: ScoreTable, alpha: float) -> ContingencyTables:
 
 def area(tables: ContingencyTables, name: str = "roc_auc") -> float:
     """Area under the curve of the tables."""
-    return float(AREAS[name](*tables.rates()))
+    return float(metric_spec(name, KEY).formula(*tables.rates()))
 
 
 def share_above(upper: ContingencyTables, lower: ContingencyTables) -> float:

@@ -40,6 +40,17 @@ def test_evaluating_arrays_pulls_in_neither_engines_nor_pictures():
     assert not found & {"duckdb", "matplotlib", "narwhals", "pandas", "pyarrow", "sklearn"}
 
 
+def test_a_page_for_a_given_alpha_pulls_in_no_estimator():
+    code = (
+        "import recoup, recoup.report; found = recoup.evaluate([1, 0] * 50, list(range(100)), "
+        "alpha=0.1, n_boot=10); recoup.report.Report(found, 'Page').to_html()"
+    )
+    found = loaded_by(code)
+    assert "jinja2" in found
+    assert not found & {"duckdb", "matplotlib", "pandas", "pyarrow", "sklearn", "torch"}
+    assert not [name for name in found if name.startswith("recoup.priors")]
+
+
 def test_every_public_name_arrives():
     for name in recoup.__all__:
         assert getattr(recoup, name) is not None

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from recoup.bench import Store
-from recoup.bench.store import COMPARED, DEFINED
+from recoup.bench.store import DEFINED, compared_columns
 
 SIXTY = """
     datasets: [iris]
@@ -68,7 +68,16 @@ def wait_for(holds):
 
 def results(path):
     """What must not depend on how often something was killed."""
-    names = ("run", *DEFINED, "learner", "seed", "protocol", "status", "reason", *COMPARED)
+    names = (
+        "run",
+        *DEFINED,
+        "learner",
+        "seed",
+        "protocol",
+        "status",
+        "reason",
+        *compared_columns(),
+    )
     return [{name: row[name] for name in names} for row in Store(path).rows()]
 
 

@@ -1,15 +1,25 @@
 """The store keeps every run whole, tells what is wrong in one line, and merges."""
 
+import base64
+import contextlib
 import csv
+import itertools
+import json
+import re
 import sqlite3
 from dataclasses import replace
 
+import numpy as np
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store, merge
-from recoup.bench.store import COLUMNS, COUNTS, NUMBERS, export
+from recoup.bench.ranking import compare
+from recoup.bench.result_array import OLD_NAMES
+from recoup.bench.store import COUNTS, columns, export, number_columns
 from recoup.exceptions import InvalidInputError
+from recoup.report.leaderboard import write_site
 
 JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
 CONTRACT = [
@@ -28,23 +38,25 @@ CONTRACT = [
     "status",
     "reason",
     "accuracy",
+    "balanced_accuracy",
     "precision",
     "recall",
     "f1",
+    "matthews_corrcoef",
     "macro_f1",
-    "auc",
+    "roc_auc",
+    "average_precision",
     "aul",
-    "ap",
-    "mcc",
-    "balanced_accuracy",
     "recovered_accuracy",
+    "recovered_balanced_accuracy",
     "recovered_precision",
     "recovered_recall",
     "recovered_f1",
-    "recovered_auc",
-    "recovered_ap",
-    "recovered_mcc",
-    "recovered_balanced_accuracy",
+    "recovered_matthews_corrcoef",
+    "recovered_macro_f1",
+    "recovered_roc_auc",
+    "recovered_average_precision",
+    "recovered_aul",
     "alpha_true",
     "alpha_used",
     "alpha_estimate",
@@ -85,7 +97,7 @@ def store(tmp_path):
 
 def test_rows_have_every_key_and_are_sorted(store):
     rows = store.rows()
-    assert list(COLUMNS) == CONTRACT
+    assert list(columns()) == CONTRACT
     assert all(list(row) == CONTRACT for row in rows)
     assert [(row["key"], row["seed"]) for row in rows] == [
         *(("nnpu", seed) for seed in (1, 2, 3)),
@@ -285,7 +297,7 @@ def test_export_holds_every_row(store, tmp_path, suffix):
     if suffix == "parquet":
         table = pyarrow.parquet.read_table(path)
         kinds = {field.name: str(field.type) for field in table.schema}
-        assert {kinds[name] for name in NUMBERS} == {"double"}
+        assert {kinds[name] for name in number_columns()} == {"double"}
         assert {kinds[name] for name in COUNTS} == {"int64"}
         found = table.to_pylist()
     else:
@@ -296,3 +308,116 @@ def test_export_holds_every_row(store, tmp_path, suffix):
     assert found[0]["params"] == '{"epochs":5}'
     with pytest.raises(InvalidInputError, match=r"ends in .parquet or .csv"):
         export(store.rows(), tmp_path / "runs.txt")
+
+
+OLD_RECOVERED = ["accuracy", "precision", "recall", "f1", "auc", "ap", "mcc", "balanced_accuracy"]
+OLD_METRICS = [*OLD_RECOVERED, "macro_f1", "aul"]
+OLD_LAYOUT = f"""
+    CREATE TABLE runs (run TEXT PRIMARY KEY, definition TEXT NOT NULL, status TEXT NOT NULL,
+    reason TEXT, family TEXT, {", ".join(f"{name} REAL" for name in OLD_METRICS)},
+    {", ".join(f"recovered_{name} REAL" for name in OLD_RECOVERED)},
+    alpha_true REAL, alpha_used REAL, alpha_estimate REAL, seconds REAL, seconds_per_epoch REAL,
+    elapsed REAL, epochs INTEGER, best_epoch INTEGER, peak_memory INTEGER, peak_gpu_memory INTEGER,
+    n_labeled INTEGER, n_unlabeled INTEGER, n_test INTEGER, device TEXT, finished TEXT NOT NULL,
+    details BLOB)
+"""
+
+
+def old_store(path, seeds=(1, 2, 3)):
+    """A file as it was before metrics had one name everywhere."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA application_id = 0x7265636F")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(OLD_LAYOUT)
+        for seed, key in itertools.product(seeds, ("nnpu", "upu")):
+            job = replace(JOB, seed=seed, key=key)
+            record = {
+                "run": job.run,
+                "definition": json.dumps(job.definition),
+                "status": "done",
+                "family": "risk",
+                "accuracy": 0.9,
+                "auc": 0.8 + seed / 100,
+                "ap": 0.7,
+                "mcc": 0.6,
+                "recovered_auc": 0.81,
+                "recovered_ap": 0.71,
+                "recovered_mcc": 0.61,
+                "finished": "2026-01-01T00:00:00+00:00",
+            }
+            marks = ", ".join("?" * len(record))
+            connection.execute(
+                f"INSERT INTO runs ({', '.join(record)}) VALUES ({marks})", tuple(record.values())
+            )
+    return Store(path)
+
+
+OLD_VALUES = {
+    "roc_auc": 0.81,
+    "average_precision": 0.7,
+    "matthews_corrcoef": 0.6,
+    "recovered_roc_auc": 0.81,
+    "recovered_average_precision": 0.71,
+    "recovered_matthews_corrcoef": 0.61,
+    "recovered_macro_f1": None,
+}
+
+
+def test_a_store_with_the_names_of_before_is_read(tmp_path):
+    store = old_store(tmp_path / "old.sqlite")
+    before = store.path.read_bytes()
+    first = store.rows()[0]
+    assert list(first) == CONTRACT
+    assert {name: first[name] for name in OLD_VALUES} == OLD_VALUES
+    assert store.path.read_bytes() == before
+
+
+def test_a_store_with_the_names_of_before_is_written_on(tmp_path):
+    store = old_store(tmp_path / "old.sqlite")
+    before = store.rows()
+    with store.writing():
+        assert store.rows() == before
+        store.write(replace(JOB, seed=9), done(roc_auc=0.5, recovered_macro_f1=0.4))
+    assert [row for row in store.rows() if row["seed"] != 9] == before
+    new = next(row for row in store.rows() if row["seed"] == 9)
+    assert (new["roc_auc"], new["recovered_macro_f1"]) == (0.5, 0.4)
+
+
+def test_stores_with_old_and_new_names_merge(tmp_path):
+    old = old_store(tmp_path / "old.sqlite")
+    again = (replace(JOB, seed=1), done(roc_auc=0.81, average_precision=0.7, macro_f1=0.3))
+    other = (replace(JOB, seed=9), done(roc_auc=0.5))
+    new = filled(tmp_path / "new.sqlite", [again, other])
+    merged = merge([old.path, new.path], tmp_path / "all.sqlite").rows()
+    assert {row["seed"]: row["roc_auc"] for row in merged if row["key"] == "nnpu"} == {
+        1: 0.81,
+        2: pytest.approx(0.82),
+        3: pytest.approx(0.83),
+        9: 0.5,
+    }
+    wrong = filled(tmp_path / "wrong.sqlite", [(replace(JOB, seed=1), done(roc_auc=0.4))])
+    with pytest.raises(InvalidInputError, match="roc_auc is"):
+        merge([old.path, wrong.path], tmp_path / "no.sqlite")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_exported_with_the_names_of_before_are_ranked_and_shown(tmp_path, suffix):
+    rows = old_store(tmp_path / "old.sqlite").rows()
+    path = export(rows, tmp_path / f"runs.{suffix}")
+    table = pyarrow.csv.read_csv(path) if suffix == "csv" else pyarrow.parquet.read_table(path)
+    back = {new: old for old, new in OLD_NAMES.items()}
+    old_rows = table.rename_columns([back.get(name, name) for name in table.column_names])
+    old_rows = old_rows.to_pylist()
+    assert "auc" in old_rows[0]
+    for metric in ("auc", "roc_auc"):
+        found = compare(old_rows, metric, baseline=None, n_boot=10)
+        assert found.metric == "roc_auc"
+        assert {item.learner for item in found.results} == {"nnpu (epochs=5)", "upu (epochs=5)"}
+        assert found.results[0].mean == pytest.approx(0.82)
+    for row in old_rows:
+        row["params"] = json.loads(row["params"])
+    page = write_site(old_rows, lambda run: None, tmp_path / "site").read_text()
+    island = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    packed = island["numbers"]["roc_auc"]
+    values = np.frombuffer(base64.b64decode(packed["data"]), "<f8")
+    assert values.tolist() == [row["auc"] for row in old_rows]

@@ -9,7 +9,7 @@ from sklearn import metrics as supervised
 from recoup._core.registry import registered
 from recoup.bench import Job, Plan, trial, trial_data
 from recoup.bench.measure import distributions, recovered_metrics, true_metrics
-from recoup.bench.store import MEASURED
+from recoup.bench.store import measured_columns
 from recoup.bench.trial_data import draw_rows
 
 BASE = Job("iris", "single-sample", "scar", 0.5, 0.0, "naive", {}, 2, "honest")
@@ -106,7 +106,7 @@ def poisoned(monkeypatch):
 def test_an_honest_run_looks_at_no_class_before_the_end(poisoned, key):
     found = trial.execute(short(key).definition)
     assert found["status"] == "done", found["reason"]
-    assert 0 <= found["row"]["auc"] <= 1
+    assert 0 <= found["row"]["roc_auc"] <= 1
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_two_fits_give_the_same_numbers():
     for key in ("nnpu", "bagging-pu", "vpu"):
         job = short(key, mechanism="s2", scheme="case-control")
         twice = [trial.execute(job.definition) for _ in range(2)]
-        names = [name for name in MEASURED if not name.startswith(("seconds", "peak"))]
+        names = [name for name in measured_columns() if not name.startswith(("seconds", "peak"))]
         one, other = ({name: found["row"].get(name) for name in names} for found in twice)
         assert one == other
         assert one["accuracy"] is not None
@@ -192,7 +192,7 @@ def test_what_cannot_be_drawn_is_skipped():
 def test_a_row_has_all_that_was_measured():
     found = trial.execute(short("nnpu").definition)
     row, details = found["row"], found["details"]
-    missing = {name for name in MEASURED if row.get(name) is None}
+    missing = {name for name in measured_columns() if row.get(name) is None}
     assert missing <= {"peak_gpu_memory", "recovered_precision", "alpha_estimate"}
     assert row["epochs"] == len(details["curves"]) == 2
     assert row["peak_memory"] > 10e6
@@ -211,9 +211,9 @@ def test_oracle_propensities_reach_the_learner_that_takes_them():
 
 def test_a_ranking_without_threshold_has_the_metrics_of_a_ranking():
     row = trial.execute(replace(BASE, key="pu-aul", dataset="breast_cancer").definition)["row"]
-    assert row["auc"] > 0.5
+    assert row["roc_auc"] > 0.5
     assert row.get("accuracy") is None
-    assert row["recovered_auc"] is not None
+    assert row["recovered_roc_auc"] is not None
     assert row["recovered_accuracy"] is None
 
 
@@ -232,8 +232,8 @@ def test_true_metrics_are_those_of_scikit_learn():
         (found["f1"] + supervised.f1_score(1 - y, 1 - predicted)) / 2
     )
     pairs = scores[y == 1][:, None] - scores[y == 0]
-    assert found["auc"] == pytest.approx(np.mean(pairs > 0))
-    assert found["aul"] == pytest.approx(y.mean() / 2 + (1 - y.mean()) * found["auc"])
+    assert found["roc_auc"] == pytest.approx(np.mean(pairs > 0))
+    assert found["aul"] == pytest.approx(y.mean() / 2 + (1 - y.mean()) * found["roc_auc"])
 
 
 def test_recovered_metrics_are_right_where_labels_are_many():

@@ -30,7 +30,7 @@ def stored(folder, name="mine.sqlite", accuracy=0.9):
     """Write a store as if two runs of the plan had been done, and one had failed."""
     jobs = read_plan(folder / "mine.yaml").jobs()
     store = Store(folder / name)
-    row = {"accuracy": accuracy, "f1": 0.8, "auc": 0.9, "seconds": 2.0, "family": "classical"}
+    row = {"accuracy": accuracy, "f1": 0.8, "roc_auc": 0.9, "seconds": 2.0, "family": "classical"}
     with store.writing():
         for job in jobs[:1]:
             found = {"status": "done", "row": row, "elapsed": 3.0}

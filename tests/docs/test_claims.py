@@ -23,7 +23,7 @@ SAFE_ORDER = (
     "npv",
     "average_precision",
 )
-UNSAFE_ORDER = ("accuracy", "f1", "specificity", "expected_cost", "brier", "log_loss")
+UNSAFE_ORDER = ("accuracy", "f1", "specificity", "expected_cost", "brier", "log_loss", "macro_f1")
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import griffe
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -38,3 +39,16 @@ def test_formulas_are_drawn_and_labeled(as_markdown):
 
 def test_a_formula_that_cannot_be_drawn_is_shown_as_written(as_markdown):
     assert as_markdown(":math:`\\nosuchthing{x}`") == "<code>\\nosuchthing{x}</code>"
+
+
+def test_metrics_are_shown_as_functions_of_rows():
+    extension = runpy.run_path(str(DOCS / "rst_docstrings.py"))["RstDocstrings"]()
+    module = griffe.load(
+        "recoup.metrics.area",
+        extensions=griffe.Extensions(extension),
+        search_paths=[str(DOCS.parent / "src")],
+    )
+    names = [one.name for one in module["roc_auc"].parameters]
+    assert names[:3] == ["s", "scores", "alpha"]
+    assert "method" in names
+    assert "Share of positives among the unlabeled rows" in module["roc_auc"].docstring.value

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds import (
-    AREAS,
     area_bounds,
+    bounded,
     bounds_at,
     bounds_from_table,
     contingency_bounds,
@@ -26,6 +26,7 @@ SCORES = [9, 8, 7, 6, 5, 4, 3, 2, 1]
 CDF = np.array([0.25, 0.25, 0.5, 0.5, 0.5, 0.75, 0.75, 1, 1])
 MADE_UP_BAND = (CDF - 0.15, CDF + 0.15)
 BANDS = ("binomial", "bootstrap", "dkw")
+AREAS = {spec.key: spec.formula for spec in bounded("area")}
 
 
 def cells(tables):

@@ -206,7 +206,7 @@ def rows():
             "status": "done",
             "reason": None,
             **{name: float(rng.random()) for name in ("accuracy", "precision", "recall", "f1")},
-            "auc": 0.9,
+            "roc_auc": 0.9,
             "seconds": 2.0 + seed,
             "peak_memory": 10**9,
             "peak_gpu_memory": None,

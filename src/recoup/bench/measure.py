@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup import metrics
+import recoup.metrics  # noqa: F401  registers them
 from recoup._core.checks import FloatArray, Scheme
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.spec import metric_spec
+from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, MetricSpec, benched_specs
 
-TRUE_METRICS = (
-    *("accuracy", "precision", "recall", "f1", "macro_f1", "auc", "aul", "ap", "mcc"),
-    "balanced_accuracy",
-)
-RECOVERED = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "f1",
-    "auc": "roc_auc",
-    "ap": "average_precision",
-    "mcc": "matthews_corrcoef",
-    "balanced_accuracy": "balanced_accuracy",
-}
-"""Columns, and the metrics of recoup that they hold."""
-
-RECOVERED_METRICS = tuple(f"recovered_{name}" for name in RECOVERED)
-OF_SCORES = ("auc", "ap")
 BINS = 40
+
+
+def recovered_name(spec: MetricSpec) -> str:
+    """Return the column that holds a metric as recovered from rows without classes."""
+    return f"recovered_{spec.key}"
 
 
 def true_metrics(
     y_true: NDArray[np.int64], scores: FloatArray, predicted: NDArray[np.int_] | None
 ) -> dict[str, float]:
     """Measure scores, and predictions where there are any, by the true classes."""
-    from sklearn import metrics as supervised
+    found = {}
+    for spec in benched_specs():
+        answers = _answers(spec, scores, predicted)
+        if answers is not None:
+            found[spec.key] = _true_value(spec, y_true, answers)
+    return found
 
-    found = {
-        "auc": float(supervised.roc_auc_score(y_true, scores)),
-        # Every positive of the test rows counts as labeled here.
-        "aul": float(metrics.aul(y_true, scores)),
-        "ap": float(supervised.average_precision_score(y_true, scores)),
-    }
-    if predicted is None:
-        return found
-    return found | {
-        "accuracy": float(supervised.accuracy_score(y_true, predicted)),
-        "precision": float(supervised.precision_score(y_true, predicted, zero_division=0.0)),
-        "recall": float(supervised.recall_score(y_true, predicted)),
-        "f1": float(supervised.f1_score(y_true, predicted, zero_division=0.0)),
-        "macro_f1": float(
-            supervised.f1_score(y_true, predicted, average="macro", zero_division=0.0)
-        ),
-        "mcc": float(supervised.matthews_corrcoef(y_true, predicted)),
-        "balanced_accuracy": float(supervised.balanced_accuracy_score(y_true, predicted)),
-    }
+
+def _true_value(spec: MetricSpec, y_true: NDArray[np.int64], answers: Any) -> float:
+    """Return what scikit-learn says; else every positive counts as labeled, and none is hidden.
+
+    Where a metric is undefined, as one of no predicted positives may be, it counts as the worst.
+    """
+    if spec.sklearn is not None:
+        from sklearn import metrics as supervised
+
+        name, options = spec.sklearn
+        return float(getattr(supervised, name)(y_true, answers, **options))
+    value = _function(spec)(y_true, answers, alpha=0.0)
+    if np.isnan(value):
+        return spec.low if spec.higher_is_better else spec.high
+    return value
+
+
+def _answers(spec: MetricSpec, scores: FloatArray, predicted: NDArray[np.int_] | None) -> Any:
+    return predicted if spec.kind == "point" else scores
+
+
+def _function(spec: MetricSpec) -> Callable[..., float]:
+    return (POINT_METRICS | AREA_METRICS)[spec.key]
 
 
 def recovered_metrics(
@@ -73,19 +70,19 @@ def recovered_metrics(
 
     Nothing is recovered where alpha is not known, or not below beta.
     """
-    found: dict[str, float | None] = dict.fromkeys(RECOVERED_METRICS)
+    found: dict[str, float | None] = {recovered_name(spec): None for spec in benched_specs()}
     if alpha is None:
         return found
-    for name, key in RECOVERED.items():
-        what: Any = scores if name in OF_SCORES else predicted
-        if what is None:
+    for spec in benched_specs():
+        answers = _answers(spec, scores, predicted)
+        if answers is None:
             continue
         try:
-            value = getattr(metrics, key)(s, what, alpha=alpha, beta=beta, scheme=design)
+            value = _function(spec)(s, answers, alpha=alpha, beta=beta, scheme=design)
         except InvalidInputError:
             continue
         if np.isfinite(value):
-            found[f"recovered_{name}"] = metric_spec(key, "bench").clip(float(value))
+            found[recovered_name(spec)] = spec.clip(value)
     return found
 
 

@@ -17,7 +17,7 @@ from recoup.plot.bench import (
     TradeOffDisplay,
 )
 
-PROFILE = ("accuracy", "precision", "recall", "f1", "auc")
+PROFILE = ("accuracy", "precision", "recall", "f1", "roc_auc")
 
 Row = Mapping[str, Any]
 

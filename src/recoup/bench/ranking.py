@@ -114,7 +114,7 @@ def compare(
             f"and learners {brief(', '.join(grid.learners), 200)}."
             f"{did_you_mean(baseline, grid.learners)} Pass one of them, or baseline=None."
         )
-    sign = -1.0 if lower_is_better(metric) else 1.0
+    sign = -1.0 if lower_is_better(grid.metric) else 1.0
     results = _cell_results(grid, baseline, level, sign)
     left_out = _left_out(grid, min_coverage)
     ranked = [name for name in grid.learners if name not in {item.learner for item in left_out}]
@@ -133,7 +133,7 @@ def compare(
         distance = hypothesis_tests.critical_difference(len(ranked), len(blocks), level)
         groups = hypothesis_tests.cliques(mean_ranks, distance)
     return Standing(
-        metric=metric,
+        metric=grid.metric,
         protocol=protocol,
         baseline=baseline,
         block=block,

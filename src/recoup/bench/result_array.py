@@ -10,22 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+import recoup.metrics  # noqa: F401  registers them
 from recoup._core.checks import FloatArray, brief, did_you_mean
 from recoup.bench.job import SELECTS_NOTHING
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.spec import METRICS, benched_specs
 
-METRICS = {
-    "accuracy": "accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "macro_f1": "macro-F1",
-    "auc": "AUC",
-    "aul": "AUL",
-    "ap": "average precision",
-    "mcc": "MCC",
-    "balanced_accuracy": "balanced accuracy",
-}
 COSTS = {
     "seconds": "seconds",
     "seconds_per_epoch": "seconds per epoch",
@@ -36,16 +26,43 @@ HONEST = "honest"
 REFERENCE = "reference"
 
 
+# What columns of metrics were called before they had the keys of their specs.
+OLD_NAMES = {"auc": "roc_auc", "ap": "average_precision", "mcc": "matthews_corrcoef"}
+OLD_NAMES |= {f"recovered_{old}": f"recovered_{new}" for old, new in OLD_NAMES.items()}
+
+
+def renamed(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return rows with the metrics' names of today, also where they were written before."""
+    return [
+        {OLD_NAMES.get(name, name): value for name, value in row.items()}
+        if not OLD_NAMES.keys().isdisjoint(row)
+        else row
+        for row in rows
+    ]
+
+
 def label_of(metric: str) -> str:
-    """Return how a metric is written in tables and pictures."""
+    """Return how a metric is written in tables and pictures.
+
+    Examples
+    --------
+    >>> label_of("balanced_accuracy"), label_of("recovered_roc_auc"), label_of("peak_memory")
+    ('balanced accuracy', 'recovered AUC', 'peak memory in bytes')
+    """
+    metric = OLD_NAMES.get(metric, metric)
     recovered = metric.removeprefix("recovered_")
-    label = (METRICS | COSTS).get(recovered, recovered)
+    label = COSTS.get(recovered, recovered)
+    if recovered in METRICS:
+        label = METRICS[recovered].short
+        # An abbreviation keeps its capitals.
+        label = label[0].lower() + label[1:] if label[1:2].islower() else label
     return label if recovered == metric else f"recovered {label}"
 
 
 def lower_is_better(metric: str) -> bool:
     """Say whether less of it is better, as of time and memory."""
-    return metric in COSTS
+    spec = METRICS.get(metric.removeprefix("recovered_"))
+    return metric in COSTS or (spec is not None and not spec.higher_is_better)
 
 
 @dataclass(frozen=True)
@@ -136,7 +153,8 @@ def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, calle
     -------
     Grid
     """
-    everything = list(rows)
+    everything = renamed(rows)
+    metric = OLD_NAMES.get(metric, metric)
     kept = [row for row in everything if _entry(row, "protocol", caller) == protocol]
     if not kept:
         known = sorted({str(row["protocol"]) for row in everything})
@@ -145,7 +163,8 @@ def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, calle
             f"of them {brief(protocol)!r}; protocols found: {', '.join(known) or 'none'}."
         )
     if not any(metric in row for row in kept):
-        known = [*METRICS, *(f"recovered_{name}" for name in METRICS), *COSTS]
+        names = [spec.key for spec in benched_specs()]
+        known = [*names, *(f"recovered_{name}" for name in names), *COSTS]
         raise InvalidInputError(
             f"{caller} needs metric to be a column of the rows. Got {brief(metric)!r}."
             f"{did_you_mean(metric, known)}"

@@ -16,37 +16,66 @@ from typing import Any, Literal, Self
 from recoup._core.checks import brief
 from recoup._core.files import no_formula, write_file
 from recoup.bench.job import FORMAT, Job, canonical
-from recoup.bench.measure import RECOVERED_METRICS, TRUE_METRICS
+from recoup.bench.measure import recovered_name
+from recoup.bench.result_array import OLD_NAMES
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.spec import benched_specs
 
 Status = Literal["done", "failed", "skipped"]
 
 # "reco" in ASCII: what SQLite keeps in the file's head to tell whose it is.
 APPLICATION = 0x7265636F
-LAYOUT = 1
-NUMBERS = (
-    *TRUE_METRICS,
-    *RECOVERED_METRICS,
-    *("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch"),
-)
+# Before layout 2, columns of some metrics had names of their own.
+LAYOUT = 2
+MORE_NUMBERS = ("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch")
 COUNTS = (
     *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
     *("n_labeled", "n_unlabeled", "n_test"),
 )
-MEASURED = (*NUMBERS, *COUNTS)
 DEFINED = ("dataset", "scheme", "mechanism", "label_frequency", "noise")
-COLUMNS = (
-    *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
-    *("status", "reason", *MEASURED, "device", "finished"),
-)
-"""Keys of each row, in order."""
-
-KEPT = ("run", "definition", "status", "reason", "family", *MEASURED, "device", "finished")
-# What two runs of the same definition must agree in to be the same run.
 # Which of two runs of the same definition is kept.
 PREFERRED = ("done", "failed", "skipped")
-COMPARED = (*TRUE_METRICS, *RECOVERED_METRICS, "alpha_true", "alpha_used")
 BUSY_SECONDS = 30.0
+
+
+def metric_columns() -> tuple[str, ...]:
+    """Return the columns of metrics: true ones, then recovered ones."""
+    specs = benched_specs()
+    taken = {spec.key for spec in specs} & {"run", "learner", "key", "params", *DEFINED, *COUNTS}
+    if taken:
+        raise InvalidInputError(
+            f"A metric cannot have the key {min(taken)!r} in a benchmark: another column has that "
+            f"name. Choose another key, or in_bench=False."
+        )
+    return *(spec.key for spec in specs), *(recovered_name(spec) for spec in specs)
+
+
+def number_columns() -> tuple[str, ...]:
+    """Return the columns that hold numbers with decimals."""
+    return *metric_columns(), *MORE_NUMBERS
+
+
+def measured_columns() -> tuple[str, ...]:
+    """Return the columns that a finished run fills."""
+    return *number_columns(), *COUNTS
+
+
+def columns() -> tuple[str, ...]:
+    """Return the keys of each row, in order."""
+    return (
+        *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
+        *("status", "reason", *measured_columns(), "device", "finished"),
+    )
+
+
+def compared_columns() -> tuple[str, ...]:
+    """Return what two runs of the same definition must agree in to be the same run."""
+    return *metric_columns(), "alpha_true", "alpha_used"
+
+
+def _kept_columns() -> tuple[str, ...]:
+    before = ("run", "definition", "status", "reason", "family")
+    return *before, *measured_columns(), "device", "finished"
 
 
 class Store:
@@ -97,8 +126,9 @@ class Store:
 
         Runs of an earlier format, which the same definition would not give today, are left out.
         """
-        sql = f"SELECT {', '.join(KEPT)} FROM runs"
-        kept = [dict(zip(KEPT, values, strict=True)) for values in self._read(sql)]
+        names = _kept_columns()
+        sql = f"SELECT {self._selected(names)} FROM runs"
+        kept = [dict(zip(names, values, strict=True)) for values in self._read(sql)]
         for one in kept:
             one["definition"] = json.loads(one["definition"])
         found = [_row(one) for one in kept if one["definition"]["format"] == FORMAT]
@@ -153,8 +183,8 @@ class Store:
 
     def copy_from(self, other: Store, runs: Sequence[str]) -> None:
         """Take runs over from another store as they are."""
-        names = (*KEPT, "elapsed", "details")
-        sql = f"SELECT {', '.join(names)} FROM runs WHERE run = ?"
+        names = (*_kept_columns(), "elapsed", "details")
+        sql = f"SELECT {other._selected(names)} FROM runs WHERE run = ?"
         found = (values for run in runs for values in other._read(sql, (run,)))
         self._insert(dict(zip(names, values, strict=True)) for values in found)
 
@@ -164,7 +194,7 @@ class Store:
         try:
             with self._connection as connection:
                 for record in records:
-                    names = ", ".join(record)
+                    names = ", ".join(f'"{name}"' for name in record)
                     marks = ", ".join("?" * len(record))
                     connection.execute(
                         f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})",
@@ -172,6 +202,13 @@ class Store:
                     )
         except sqlite3.Error as error:
             raise self._cannot("write", error) from error
+
+    def _selected(self, names: Sequence[str]) -> str:
+        """Write columns of the file in SQL, by their old names or as missing where they are so."""
+        present = {row[1] for row in self._read("PRAGMA table_info(runs)")}
+        before = {new: old for old, new in OLD_NAMES.items() if old in present}
+        found = (name if name in present else before.get(name) for name in names)
+        return ", ".join("NULL" if name is None else f'"{name}"' for name in found)
 
     # Files
 
@@ -200,6 +237,14 @@ class Store:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {LAYOUT}")
             connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({_declared()})")
+            present = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
+            for old, new in OLD_NAMES.items():
+                if old in present and new not in present:
+                    connection.execute(f"ALTER TABLE runs RENAME COLUMN {old} TO {new}")
+                    present.add(new)
+            for name in metric_columns():
+                if name not in present:
+                    connection.execute(f'ALTER TABLE runs ADD COLUMN "{name}" REAL')
 
     def _lock(self) -> int:
         """Take the lock, which dies with the process that holds it."""
@@ -321,7 +366,9 @@ def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, secon
         return PREFERRED.index(new["status"]) < PREFERRED.index(old["status"])
     if new["status"] != "done":
         return False
-    differing = [name for name in COMPARED if not _agree(new[name], old[name])]
+    # A number that only one of them has is one that an earlier recoup did not measure.
+    both = [name for name in compared_columns() if None not in (new[name], old[name])]
+    differing = [name for name in both if not _agree(new[name], old[name])]
     if differing:
         name = differing[0]
         raise InvalidInputError(
@@ -355,23 +402,23 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
     import pyarrow.csv
     import pyarrow.parquet
 
-    target = Path(path)
-    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *NUMBERS)}
+    target, names = Path(path), columns()
+    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *number_columns())}
     kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
-    columns = {
+    values = {
         name: [canonical(row[name]) if name == "params" else row[name] for row in rows]
-        for name in COLUMNS
+        for name in names
     }
-    fields = [pa.field(name, kinds.get(name, pa.string())) for name in COLUMNS]
-    table = pa.table(columns, schema=pa.schema(fields))
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in names]
+    table = pa.table(values, schema=pa.schema(fields))
     buffer = io.BytesIO()
     if target.suffix.lower() == ".parquet":
         pyarrow.parquet.write_table(table, buffer, compression="zstd")
     elif target.suffix.lower() == ".csv":
-        words = [name for name in COLUMNS if name not in kinds]
+        words = [name for name in names if name not in kinds]
         for name in words:
-            safe = pa.array([no_formula(value) for value in columns[name]], pa.string())
-            table = table.set_column(COLUMNS.index(name), name, safe)
+            safe = pa.array([no_formula(value) for value in values[name]], pa.string())
+            table = table.set_column(names.index(name), name, safe)
         pyarrow.csv.write_csv(table, buffer)
     else:
         raise InvalidInputError(
@@ -381,7 +428,7 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
 
 
 def _declared() -> str:
-    real = ", ".join(f"{name} REAL" for name in (*NUMBERS, "elapsed"))
+    real = ", ".join(f'"{name}" REAL' for name in (*number_columns(), "elapsed"))
     whole = ", ".join(f"{name} INTEGER" for name in COUNTS)
     text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, family TEXT"
     more = "device TEXT, finished TEXT NOT NULL, details BLOB"
@@ -398,7 +445,7 @@ def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
         "elapsed": found.get("elapsed"),
         "details": zlib.compress(details.encode()),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: found["row"].get(name) for name in ("family", *MEASURED, "device")},
+        **{name: found["row"].get(name) for name in ("family", *measured_columns(), "device")},
     }
 
 
@@ -407,7 +454,7 @@ def _row(kept: dict[str, Any]) -> dict[str, Any]:
     job = Job.of(kept.pop("definition"))
     named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
     found = kept | named | {"params": dict(job.params)}
-    return {name: found[name] for name in COLUMNS}
+    return {name: found[name] for name in columns()}
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -37,17 +37,15 @@ def metrics(as_json: AsJson = False) -> None:
     """List the metrics that can be recovered; evaluate gives all of them but fbeta."""
     import recoup.metrics  # noqa: F401  registers them
     from recoup._core.results import to_plain
-    from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec
+    from recoup.metrics.spec import KINDS, specs
 
-    kinds = {"point": "one threshold", "area": "all thresholds", "proper": "probabilities"}
-    specs = [metric_spec(key, "list") for key in (*AREA_METRICS, *POINT_METRICS)]
     if as_json:
-        print_json([to_plain(vars(spec)) for spec in specs])
+        print_json([to_plain(spec.described()) for spec in specs()])
         return
     table = make_table(("Metric", "Of", "Best", "Source"))
-    for spec in specs:
+    for spec in specs():
         best = "highest" if spec.higher_is_better else "lowest"
-        table.add_row(spec.key, kinds[spec.kind], best, spec.source)
+        table.add_row(spec.key, KINDS[spec.kind], best, spec.source)
     stdout().print(table)
 
 

@@ -36,11 +36,11 @@ from recoup.evaluation.results import Evaluation
 from recoup.evaluation.uncertainty import N_DRAWS, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import intervals as intervals
-from recoup.metrics.area import PROPER_LOSSES, auc_pu
+from recoup.metrics.area import auc_pu
 from recoup.metrics.curves import recovered_roc
-from recoup.metrics.measure import measure, observed_rates_at
+from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recoup.priors import PriorEstimate
-
-WITHOUT_INFLUENCE = ("pr_auc", "partial_roc_auc")
 
 
 @dataclass(frozen=True)
@@ -343,8 +341,8 @@ def compare(
     }
     shared = set.intersection(*(set(one) for one in evaluations.values()))
     if metric not in shared:
-        reason = "it is f1 without its parameter b"
-        if metric_spec(metric, "compare").kind == "proper":
+        reason = "evaluations leave it out, for it is another metric without its parameters"
+        if metric_spec(metric, "compare").needs_probabilities:
             reason = "it needs scores in [0, 1] from every model"
         raise InvalidInputError(f"compare cannot rank by {metric!r}: {reason}.")
     keys = [key for key in next(iter(evaluations.values())) if key in shared]
@@ -353,7 +351,9 @@ def compare(
         for name, one in evaluations.items()
     }
     rng = np.random.default_rng(random_state)
-    found: dict[str, list[Difference]] = {k: [] for k in keys if k not in WITHOUT_INFLUENCE}
+    found: dict[str, list[Difference]] = {
+        key: [] for key in keys if metric_spec(key, "compare").influence is not None
+    }
     for first, second in combinations(evaluations, 2):
         for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
             found[key].append(item)
@@ -391,42 +391,6 @@ def _bins_of(values: FloatArray, evaluation: Evaluation) -> NDArray[np.intp]:
     return len(scores) - np.searchsorted(scores, values, side="right")
 
 
-def _influences(
-    evaluation: Evaluation, mixture: Mixture, keys: list[str]
-) -> dict[str, intervals.Influence]:
-    """Influence of rows at each score (highest first) on every metric."""
-    table = evaluation.table
-    auc = intervals.auc_influence(table)
-    gap = mixture.beta - mixture.alpha
-    found = {
-        "roc_auc": tuple(part / gap for part in auc),
-        "aul": tuple(part * (1 - mixture.pi) / gap for part in auc),
-        "average_precision": intervals.average_precision_influence(table, mixture),
-    }
-    rates = [part[0] for part in observed_rates_at(table, np.array([evaluation.threshold]))]
-    above = (table.scores >= evaluation.threshold)[::-1].astype(float)
-    for key in keys:
-        if key in POINT_METRICS:
-            slopes = _slopes(POINT_METRICS[key].from_rates, rates, mixture)
-            found[key] = tuple(slope * above for slope in slopes)
-        elif key in PROPER_LOSSES:
-            found[key] = intervals.proper_influence(key, table, mixture)
-    return found
-
-
-def _slopes(formula: Any, rates: list[float], mixture: Mixture, step: float = 1e-6) -> list[float]:
-    """Slope of a threshold metric in each observed rate."""
-    slopes = []
-    for which in range(2):
-        ends = []
-        for sign in (1, -1):
-            moved = list(rates)
-            moved[which] += sign * step
-            ends.append(float(formula(*mixture.true_rates(*moved), mixture.pi)))
-        slopes.append((ends[0] - ends[1]) / (2 * step))
-    return slopes
-
-
 def _paired(
     evaluations: dict[str, Evaluation],
     places: dict[str, list[NDArray[np.intp]]],
@@ -456,7 +420,13 @@ def _paired(
             mixture = Mixture.of(model.table, float(alpha), float(beta), model.scheme)
             roc = recovered_roc(model.table, mixture)
             values.append(measure(model.table, mixture, roc, model.threshold))
-            influences.append(_influences(model, mixture, keys))
+            influences.append(
+                {
+                    key: influence(model.table, mixture, model.threshold)
+                    for key in keys
+                    if (influence := metric_spec(key, "compare").influence) is not None
+                }
+            )
         for key in keys:
             variance = 0.0
             for group in range(2):
@@ -469,12 +439,15 @@ def _paired(
             gaps[key].append((values[0][key][0] - values[1][key][0], float(np.sqrt(variance))))
 
     center = len(alphas) // 2
+    # The same draws for every metric: one metric more or less moves no number of another.
+    draws = None
+    if len(alphas) > 1 and prior.interval is None:
+        chosen = rng.integers(len(alphas), size=N_DRAWS)
+        draws = chosen, rng.standard_t(max(size - 1, 1.0), size=N_DRAWS)
     result = {}
     for key in keys:
         shift, error = np.transpose(gaps[key])
-        low, high, p_value = _interval_of_gap(
-            shift, error, alphas, prior.interval is not None, one.confidence, size, rng
-        )
+        low, high, p_value = _interval_of_gap(shift, error, draws, one.confidence, size)
         result[key] = Difference(key, first, second, float(shift[center]), low, high, p_value)
     return result
 
@@ -482,12 +455,11 @@ def _paired(
 def _interval_of_gap(
     shift: FloatArray,
     error: FloatArray,
-    alphas: FloatArray,
-    worst_case: bool,
+    draws: tuple[NDArray[np.int64], FloatArray] | None,
     confidence: float,
     size: float,
-    rng: np.random.Generator,
 ) -> tuple[float, float, float]:
+    """Interval and p-value of a difference: the worst case over alpha, or averaged over draws."""
     from scipy.special import stdtr
 
     freedom = max(size - 1, 1.0)
@@ -495,13 +467,12 @@ def _interval_of_gap(
         return np.nan, np.nan, np.nan
     certain = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
     ratio = np.divide(shift, error, out=certain, where=error > 0)
-    if len(alphas) == 1 or worst_case:
+    if draws is None:
         half = intervals.t_quantile(confidence, size) * error
         p_value = float(np.max(2 * stdtr(freedom, -np.abs(ratio))))
         return float(np.min(shift - half)), float(np.max(shift + half)), p_value
-    drawn = rng.integers(len(alphas), size=N_DRAWS)
-    noisy = shift[drawn] + rng.standard_t(freedom, size=N_DRAWS) * error[drawn]
-    low, high = np.quantile(noisy, tails(confidence))
+    chosen, noise = draws
+    low, high = np.quantile(shift[chosen] + noise * error[chosen], tails(confidence))
     below = float(np.mean(stdtr(freedom, -ratio)))
     return float(low), float(high), 2 * min(below, 1 - below)
 

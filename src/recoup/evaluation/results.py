@@ -554,11 +554,12 @@ class Evaluation:
 
 def _lookup(metrics: dict[str, Estimate], key: str, caller: str) -> Estimate:
     if key not in metrics:
-        metric_spec(key, caller)
-        raise KeyError(
-            f"{caller} has no {key!r} here: brier and log_loss need scores in [0, 1], fbeta and "
-            f"areas are not metrics of one threshold."
-        )
+        reason = "it is not a metric of one threshold"
+        if metric_spec(key, caller).needs_probabilities:
+            reason = "it needs scores in [0, 1], and is not a metric of one threshold"
+        elif not metric_spec(key, caller).in_evaluate:
+            reason = "it is another metric without its parameters"
+        raise KeyError(f"{caller} has no {key!r} here: {reason}. It has {', '.join(metrics)}.")
     return metrics[key]
 
 

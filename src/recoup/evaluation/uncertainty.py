@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,24 +9,13 @@ import numpy as np
 from recoup._core.checks import FloatArray
 from recoup._core.prior import Prior
 from recoup.metrics import intervals as intervals
-from recoup.metrics.area import (
-    PROPER_LOSSES,
-    area_left_of,
-    area_under_pr,
-    area_under_roc,
-    auc_pu,
-    aul_of,
-    direct_auc,
-    mcclish,
-    proper_score,
-    step_average_precision,
-)
+from recoup.metrics.area import auc_pu
 from recoup.metrics.curves import Band
-from recoup.metrics.measure import PARTIAL_MAX_FPR, observed_rates_at
+from recoup.metrics.measure import observed_rates_at, raw_value
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import Replicates
-from recoup.metrics.spec import POINT_METRICS
+from recoup.metrics.spec import MetricSpec, evaluated_specs
 from recoup.scores.table import ScoreTable
 
 N_DRAWS = 4000
@@ -59,7 +46,7 @@ def uncertainty(
                 pair = prior.sample(len(replicates.tpr_pu), rng)
                 drawn = Mixture.of(table, *pair, mixture.scheme)
             curve_limits, bands = _curve_limits(table, drawn, confidence, replicates)
-            for key in ("average_precision", "pr_auc"):
+            for key in set(curve_limits) & set(limits):
                 # Clipping pulls the valid curve down, noise pushes the raw one up: each limit
                 # comes from the estimate whose bias makes it safe.
                 curve_limits[key] = curve_limits[key][0], limits[key][1]
@@ -97,24 +84,22 @@ def _joint_uncertainty(
     curve_limits, bands = _curve_limits(table, draws, confidence, replicates)
     limits |= curve_limits
     tpr, fpr = draws.by_row().true_rates(replicates.tpr_pu, replicates.fpr_pu)
-    direct = area_under_roc(tpr, fpr)
-    values = {
-        "roc_auc": direct,
-        "aul": aul_of(direct, draws.pi),
-        "average_precision": step_average_precision(tpr, fpr, draws.pi),
-    }
-    if table.holds_probabilities:
-        centers = replicates.table.centers[::-1]
-        for key, losses in PROPER_LOSSES.items():
-            if_positive, if_negative = losses(centers)
-            values[key] = draws.pi * (np.diff(tpr) @ if_positive) + (1 - draws.pi) * (
+    size = table.effective_sizes[0]
+    for spec in evaluated_specs("area", "proper", probabilities=table.holds_probabilities):
+        if spec.kind == "proper":
+            if_positive, if_negative = spec.formula(replicates.table.centers[::-1])
+            drawn = draws.pi * (np.diff(tpr) @ if_positive) + (1 - draws.pi) * (
                 np.diff(fpr) @ if_negative
             )
-    size = table.effective_sizes[0]
-    for key, drawn in values.items():
+        elif spec.from_auc_pu is not None or spec.raw_curve:
+            drawn = spec.along(tpr, fpr, draws.pi)
+        else:
+            continue
         bottom, top = intervals.expanded_percentiles(drawn, confidence, size)
-        limits[key] = (limits[key][0] if key == "average_precision" else float(bottom), float(top))
-    limits["pr_auc"] = limits["pr_auc"][0], limits["average_precision"][1]
+        limits[spec.key] = limits[spec.key][0] if spec.ratio else float(bottom), float(top)
+    for spec in evaluated_specs("area"):
+        if spec.limits_of is not None:
+            limits[spec.key] = limits[spec.key][0], limits[spec.limits_of][1]
     return limits, bands
 
 
@@ -166,17 +151,15 @@ def point_estimates(
     z = intervals.normal_quantile(confidence)
     mixtures = _mixtures(table, prior, mixture)
     found = {}
-    for key, metric in POINT_METRICS.items():
-        if key == "fbeta":  # the same as f1 without its parameter
-            continue
-        formula = metric.from_rates
+    for spec in evaluated_specs("point"):
+        formula = spec.formula
         raw = np.asarray(formula(*mixture.true_rates(*rates), mixture.pi), float)
         if drawn is None:
             ends = [intervals.mover(formula, *rates, sizes, one, z) for one in mixtures]
             low, high = np.min([e[0] for e in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         else:
             low, high = intervals.expanded_percentiles(formula(*drawn), confidence, sizes[0])
-        found[key] = raw, low, high
+        found[spec.key] = raw, low, high
     return found
 
 
@@ -197,49 +180,42 @@ def _area_limits(
     noise = rng.standard_t(max(size - 1, 1), size=N_DRAWS)
     draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
 
-    def symmetric(at: Callable[[Mixture], float], influence: intervals.Influence) -> FloatArray:
+    def symmetric(spec: MetricSpec, influence: intervals.Influence) -> FloatArray:
         """Interval around a smooth function of the table, averaged over alpha if uncertain."""
         error = intervals.standard_error(table, influence)
+        center = raw_value(spec, table, mixture)
         if prior.alpha_draws is None:
-            return at(mixture) + quantile * error * np.array([-1.0, 1.0])
-        alphas, betas = prior.sample(40, rng)
-        centers = np.array(
-            [
-                at(Mixture.of(table, float(a), float(b), mixture.scheme))
-                for a, b in np.broadcast(alphas, betas)
-            ]
-        )
-        shifted = rng.choice(centers, size=N_DRAWS) + noise * error
-        result: FloatArray = np.quantile(shifted, levels)
-        return result
+            ends: FloatArray = center + quantile * error * np.array([-1.0, 1.0])
+        else:
+            alphas, betas = prior.sample(40, rng)
+            centers = np.array(
+                [
+                    raw_value(spec, table, Mixture.of(table, float(a), float(b), mixture.scheme))
+                    for a, b in np.broadcast(alphas, betas)
+                ]
+            )
+            ends = np.quantile(rng.choice(centers, size=N_DRAWS) + noise * error, levels)
+        if spec.ratio and center > 0:
+            # Precision is a ratio, so its errors grow upwards: the upper limit is taken in
+            # logarithms.
+            ends[1] = center * np.exp(min((ends[1] - center) / center, 50.0))
+        return ends
 
     observed = np.clip(intervals.auc_interval(table, auc_pu(table), confidence), 1e-9, 1 - 1e-9)
-    auc = direct_auc(observed, mixture)
-    aul = aul_of(auc, mixture.pi)
-    if prior.alpha_draws is not None:
-        middle, half = np.mean(logit(observed)), np.ptp(logit(observed)) / 2
-        drawn = direct_auc(expit(middle + noise * half / quantile), draws)
-        auc = np.quantile(drawn, levels)
-        if prior.beta_draws is not None or prior.beta < 1:
-            aul = np.quantile(aul_of(drawn, draws.pi), levels)
-    limits = {"roc_auc": auc, "aul": aul}
-
-    def raw_average_precision(one: Mixture) -> float:
-        rates = (np.append(0.0, table.heads(group)) for group in ("labeled", "unlabeled"))
-        return float(step_average_precision(*one.true_rates(*rates), one.pi))
-
-    influence = intervals.average_precision_influence(table, mixture)
-    wald = symmetric(raw_average_precision, influence)
-    center = raw_average_precision(mixture)
-    # Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
-    upper = center * np.exp(min((wald[1] - center) / center, 50.0)) if center > 0 else wald[1]
-    limits["average_precision"] = limits["pr_auc"] = np.array([wald[0], upper])
-    if table.holds_probabilities:
-        for key, losses in PROPER_LOSSES.items():
-            limits[key] = symmetric(
-                partial(proper_score, table, losses=losses(table.centers)),
-                intervals.proper_influence(key, table, mixture),
-            )
+    middle, half = np.mean(logit(observed)), np.ptp(logit(observed)) / 2
+    noisy = prior.beta_draws is not None or prior.beta < 1
+    limits: dict[str, FloatArray] = {}
+    for spec in evaluated_specs("area", "proper", probabilities=table.holds_probabilities):
+        if spec.from_auc_pu is not None:
+            limits[spec.key] = spec.from_auc_pu(observed, mixture)
+            if prior.alpha_draws is not None and (spec.needs_alpha or noisy):
+                drawn = spec.from_auc_pu(expit(middle + noise * half / quantile), draws)
+                limits[spec.key] = np.quantile(drawn, levels)
+        elif spec.influence is not None:
+            influence = spec.influence(table, mixture, np.nan)
+            limits[spec.key] = symmetric(spec, influence)
+        elif spec.limits_of is not None:
+            limits[spec.key] = limits[spec.limits_of]
     return {key: (float(ends[0]), float(ends[1])) for key, ends in limits.items()}
 
 
@@ -250,24 +226,19 @@ def _curve_limits(
     size = table.effective_sizes[0]
     tpr, fpr = replicates.valid_rates(mixture)
     pi = np.broadcast_to(np.asarray(mixture.pi, float), len(tpr))
-    areas = {
-        "average_precision": step_average_precision(tpr, fpr, pi),
-        "pr_auc": area_under_pr(tpr, fpr, pi),
-        "partial_roc_auc": np.array(
-            [
-                mcclish(area_left_of(y, x, PARTIAL_MAX_FPR), PARTIAL_MAX_FPR)
-                for y, x in zip(tpr, fpr, strict=True)
-            ]
-        ),
-    }
     limits = {}
-    for key, values in areas.items():
+    for spec in evaluated_specs("area"):
+        if spec.from_auc_pu is not None or (spec.influence is not None and not spec.ratio):
+            continue
+        values = spec.along(tpr, fpr, pi)
         low, high = intervals.expanded_percentiles(values, confidence, size)
-        if high - low < 1e-9:
+        width = spec.high - spec.low
+        if high - low < 1e-9 and np.isfinite(width):
             # Every replicate the same: perfect separation, which few rows can show by luck.
             z = intervals.normal_quantile(confidence)
-            low, high = intervals.wilson(np.clip(low, 0.0, 1.0), size, z)
-        limits[key] = float(low), float(high)
+            share = np.clip((low - spec.low) / width, 0.0, 1.0)
+            low, high = (spec.low + width * end for end in intervals.wilson(share, size, z))
+        limits[spec.key] = float(low), float(high)
 
     grid = np.linspace(0.0, 1.0, 101)
     rate = positive_rate(tpr, fpr, pi[:, None])

@@ -28,6 +28,7 @@ from recoup.metrics.point import (
     f1,
     fbeta,
     lift,
+    macro_f1,
     matthews_corrcoef,
     npv,
     precision,
@@ -37,9 +38,12 @@ from recoup.metrics.point import (
 )
 from recoup.metrics.rates import observed_rates, true_rates
 from recoup.metrics.scorer import make_scorer
+from recoup.metrics.spec import MetricSpec, area_metric, point_metric, proper_metric
 
 __all__ = [
+    "MetricSpec",
     "accuracy",
+    "area_metric",
     "aul",
     "average_precision",
     "balanced_accuracy",
@@ -52,15 +56,18 @@ __all__ = [
     "lift",
     "lift_curve",
     "log_loss",
+    "macro_f1",
     "make_scorer",
     "matthews_corrcoef",
     "metric_curve",
     "npv",
     "observed_rates",
     "partial_roc_auc",
+    "point_metric",
     "pr_auc",
     "pr_curve",
     "precision",
+    "proper_metric",
     "recall",
     "roc_auc",
     "roc_curve",

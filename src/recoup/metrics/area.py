@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, Scheme, check_scheme
+from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.curves import check_probabilities, recovered_roc
-from recoup.metrics.rates import Mixture, prepare, unmix
-from recoup.metrics.spec import area_metric
+from recoup.metrics.intervals import (
+    aul_influence,
+    average_precision_influence,
+    roc_auc_influence,
+)
+from recoup.metrics.rates import Mixture, unmix
+from recoup.metrics.spec import AREA_METRICS, area_metric, proper_metric
 from recoup.scores.table import ScoreTable
+
+EPSILON = float(np.finfo(float).eps)
 
 
 def area_under_roc(tpr: FloatArray, fpr: FloatArray) -> Any:
@@ -81,6 +85,11 @@ def aul_of(auc: Any, pi: Any) -> Any:
     return pi / 2 + (1 - pi) * auc
 
 
+def direct_aul(value: Any, mixture: Mixture) -> Any:
+    """Turn AUC_pu into the area under the lift curve."""
+    return aul_of(direct_auc(value, mixture), mixture.pi)
+
+
 def proper_score(table: ScoreTable, mixture: Mixture, losses: tuple[Any, Any]) -> float:
     """Mean loss over the population, from losses per score if positive and if negative."""
     means = []
@@ -96,46 +105,19 @@ def proper_score(table: ScoreTable, mixture: Mixture, losses: tuple[Any, Any]) -
     return float(mixture.pi * positives + (1 - mixture.pi) * negatives)
 
 
-def brier_losses(p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Squared error of a probability if the row is positive, and if it is negative."""
-    return (1 - p) ** 2, p**2
-
-
-def log_losses(p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Logarithmic loss of a probability if the row is positive, and if it is negative."""
-    safe = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
-    return -np.log(safe), -np.log1p(-safe)
-
-
-PROPER_LOSSES: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "brier": brier_losses,
-    "log_loss": log_losses,
-}
-
-
-@area_metric("roc_auc", "AUC", source="Jain et al. 2017, Eq. 4 and Figure 2")
-def roc_auc(
-    s: ArrayLike,
-    scores: ArrayLike,
-    *,
-    alpha: float | None = None,
-    beta: float = 1.0,
-    method: Literal["indirect", "direct"] = "indirect",
-    **options: Any,
-) -> float:
-    """Recover the area under the ROC curve.
-
-    Parameters
-    ----------
-    s, scores, alpha, beta, **options
-        As for :func:`recoup.metrics.roc_curve`. The scheme changes nothing here.
-    method : {"indirect", "direct"}, default="indirect"
-        Area under the recovered curve, which Jain et al. (2017) found more accurate, or the
-        formula applied to AUC_pu, which can leave [0, 1].
-
-    Returns
-    -------
-    float
+@area_metric(
+    "roc_auc",
+    "AUC",
+    source="Jain et al. 2017, Eq. 4 and Figure 2",
+    from_auc_pu=direct_auc,
+    influence=roc_auc_influence,
+    many=True,
+    has_bounds=True,
+    sklearn=("roc_auc_score", {}),
+    script="areaUnderRoc",
+)
+def roc_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
+    """Recover the area under the ROC curve. The scheme changes nothing here.
 
     Examples
     --------
@@ -144,40 +126,44 @@ def roc_auc(
     >>> roc_auc(s, scores, alpha=0.2, method="direct")
     0.875
     """
-    if method not in ("indirect", "direct"):
-        raise InvalidInputError(f"roc_auc needs method 'indirect' or 'direct'. Got {method!r}.")
-    table, mixture = prepare(s, scores, caller="roc_auc", alpha=alpha, beta=beta, **options)
-    if method == "direct":
-        return float(direct_auc(auc_pu(table), mixture))
-    curve = recovered_roc(table, mixture)
-    return float(area_under_roc(curve.tpr, curve.fpr))
+    return area_under_roc(tpr, fpr)
 
 
-def _curve_area(
-    caller: str, s: ArrayLike, scores: ArrayLike, options: dict[str, Any]
-) -> tuple[FloatArray, FloatArray, float]:
-    table, mixture = prepare(s, scores, caller=caller, **options)
-    curve = recovered_roc(table, mixture)
-    return curve.tpr, curve.fpr, curve.pi
-
-
-@area_metric("average_precision", "Average precision")
-def average_precision(s: ArrayLike, scores: ArrayLike, **options: Any) -> float:
-    """Recover average precision (step-wise); options as for :func:`recoup.metrics.roc_curve`.
+@area_metric(
+    "average_precision",
+    "Average precision",
+    influence=average_precision_influence,
+    raw_curve=True,
+    many=True,
+    ratio=True,
+    has_bounds=True,
+    sklearn=("average_precision_score", {}),
+    script="stepAveragePrecision",
+)
+def average_precision(tpr: Any, fpr: Any, pi: Any) -> Any:
+    """Recover average precision (step-wise).
 
     Examples
     --------
     >>> average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], alpha=0.0)
     0.833333
     """
-    return float(step_average_precision(*_curve_area("average_precision", s, scores, options)))
+    return step_average_precision(tpr, fpr, pi)
 
 
-@area_metric("pr_auc", "PR AUC", source="Davis and Goadrich 2006")
-def pr_auc(s: ArrayLike, scores: ArrayLike, **options: Any) -> float:
+@area_metric(
+    "pr_auc",
+    "PR AUC",
+    source="Davis and Goadrich 2006",
+    many=True,
+    ratio=True,
+    limits_of="average_precision",
+    has_bounds=True,
+    in_bench=False,
+    script="areaUnderPr",
+)
+def pr_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
     """Recover the area under the precision-recall curve, with achievable interpolation.
-
-    Options as for :func:`recoup.metrics.roc_curve`.
 
     Examples
     --------
@@ -186,32 +172,23 @@ def pr_auc(s: ArrayLike, scores: ArrayLike, **options: Any) -> float:
     >>> pr_auc([1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], alpha=0.0)
     0.25
     """
-    return float(area_under_pr(*_curve_area("pr_auc", s, scores, options)))
+    return area_under_pr(tpr, fpr, pi)
 
 
-@area_metric("partial_roc_auc", "Partial AUC", source="McClish 1989")
+@area_metric(
+    "partial_roc_auc",
+    "Partial AUC",
+    source="McClish 1989",
+    in_bench=False,
+    script="partialArea",
+)
 def partial_roc_auc(
-    s: ArrayLike,
-    scores: ArrayLike,
-    *,
-    max_fpr: float = 0.1,
-    standardize: bool = True,
-    **options: Any,
-) -> float:
-    """Recover the area under the ROC curve up to a false positive rate.
+    tpr: Any, fpr: Any, pi: Any, max_fpr: float = 0.1, standardize: bool = True
+) -> Any:
+    """Recover the area under the ROC curve up to a false positive rate, ``max_fpr``.
 
-    Parameters
-    ----------
-    s, scores, **options
-        As for :func:`recoup.metrics.roc_curve`.
-    max_fpr : float, default=0.1
-        Where the area ends.
-    standardize : bool, default=True
-        Rescale so that chance is 0.5 and perfection 1, as scikit-learn does.
-
-    Returns
-    -------
-    float
+    It is rescaled so that chance is 0.5 and perfection 1, as scikit-learn does, unless
+    ``standardize`` is False.
 
     Examples
     --------
@@ -220,95 +197,58 @@ def partial_roc_auc(
     """
     if not 0 < max_fpr <= 1:
         raise InvalidInputError(f"partial_roc_auc needs max_fpr in (0, 1]. Got {max_fpr:g}.")
-    tpr, fpr, _ = _curve_area("partial_roc_auc", s, scores, options)
     area = area_left_of(tpr, fpr, max_fpr)
     return mcclish(area, max_fpr) if standardize and max_fpr < 1 else area
 
 
-@area_metric("aul", "AUL", source="AUL paper, Theorem 1")
-def aul(
-    s: ArrayLike,
-    scores: ArrayLike,
-    *,
-    scheme: Scheme = "single-sample",
-    alpha: float | None = None,
-    beta: float = 1.0,
-    sample_weight: ArrayLike | None = None,
-) -> float:
+@area_metric(
+    "aul",
+    "AUL",
+    source="AUL paper, Theorem 1",
+    from_auc_pu=direct_aul,
+    influence=aul_influence,
+    many=True,
+    needs_alpha=False,
+)
+def aul(tpr: Any, fpr: Any, pi: Any) -> Any:
     """Area under the lift curve: P(a positive scores higher than a random row), ties one half.
 
     With clean labels chosen at random it needs no prior: the labeled rows stand for all
-    positives. With ``beta < 1`` it needs alpha.
-
-    Parameters
-    ----------
-    s, scores, sample_weight
-        As for :func:`recoup.metrics.roc_curve`.
-    scheme : {"single-sample", "case-control"}, default="single-sample"
-        A random row is any row, or any unlabeled row.
-    alpha, beta : float
-        Only used when labels are noisy.
-
-    Returns
-    -------
-    float
+    positives. With ``beta < 1`` it needs alpha. A random row is any row, or in the case-control
+    scheme any unlabeled row.
 
     Examples
     --------
     >>> aul([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1])
     0.625
     """
-    check_scheme(scheme, "aul")
-    if beta < 1 and alpha is None:
-        raise InvalidInputError(
-            f"aul needs alpha when labels are noisy. Got beta={beta:g} and no alpha."
-        )
-    table, mixture = prepare(
-        s,
-        scores,
-        alpha=0.0 if alpha is None else alpha,
-        beta=beta,
-        scheme=scheme,
-        sample_weight=sample_weight,
-        caller="aul",
-    )
-    return aul_from_table(table, mixture)
+    return aul_of(area_under_roc(tpr, fpr), pi)
 
 
-def aul_from_table(table: ScoreTable, mixture: Mixture) -> float:
-    """Area under the lift curve of a table."""
-    return float(aul_of(direct_auc(auc_pu(table), mixture), mixture.pi))
-
-
-def _proper(name: str, s: ArrayLike, scores: ArrayLike, options: dict[str, Any]) -> float:
-    table, mixture = prepare(s, scores, caller=name, **options)
-    check_probabilities(table, name)
-    return proper_score(table, mixture, PROPER_LOSSES[name](table.centers))
-
-
-@area_metric("brier", "Brier score", higher_is_better=False, needs_probabilities=True)
-def brier(s: ArrayLike, scores: ArrayLike, **options: Any) -> float:
+@proper_metric("brier", "Brier score", sklearn=("brier_score_loss", {}))
+def brier(p: Any) -> tuple[Any, Any]:
     """Recover the Brier score of predicted probabilities by unmixing squared errors.
-
-    Options as for :func:`recoup.metrics.roc_curve`.
 
     Examples
     --------
     >>> brier([1, 0, 0, 0], [0.9, 0.6, 0.2, 0.1], alpha=0.0)
     0.105
     """
-    return _proper("brier", s, scores, options)
+    return (1 - p) ** 2, p**2
 
 
-@area_metric("log_loss", "Log loss", high=np.inf, higher_is_better=False, needs_probabilities=True)
-def log_loss(s: ArrayLike, scores: ArrayLike, **options: Any) -> float:
+@proper_metric("log_loss", "Log loss", high=np.inf, sklearn=("log_loss", {}))
+def log_loss(p: Any) -> tuple[Any, Any]:
     """Recover the log loss of predicted probabilities by unmixing.
-
-    Options as for :func:`recoup.metrics.roc_curve`.
 
     Examples
     --------
     >>> log_loss([1, 0], [0.8, 0.4], alpha=0.0)
     0.366985
     """
-    return _proper("log_loss", s, scores, options)
+    safe = np.clip(p, EPSILON, 1 - EPSILON)
+    return -np.log(safe), -np.log1p(-safe)
+
+
+# The public functions are made by the decorators, where doctest does not look for them.
+__test__ = {metric.__name__: metric.__doc__ for metric in AREA_METRICS.values()}

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.results import html_table, make_frame, show_number, to_plain
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.point import positive_rate
+from recoup.metrics.point import positive_rate, precision
 from recoup.metrics.rates import Mixture, prepare
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import metric_spec, specs
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
 
 def precision_of(roc: RocCurve) -> FloatArray:
     """Precision along a curve; where nothing is predicted positive yet, that of the first point."""
-    values = np.asarray(POINT_METRICS["precision"].from_rates(roc.tpr, roc.fpr, roc.pi))
+    values = np.asarray(precision.from_rates(roc.tpr, roc.fpr, roc.pi))
     defined = np.flatnonzero(~np.isnan(values))
     values[: defined[0]] = values[defined[0]]
     return values
@@ -248,9 +248,9 @@ def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> Metr
     if spec.kind != "point":
         raise InvalidInputError(
             f"{caller} needs a metric of one threshold. Got {name!r}, which is not. "
-            f"Choose among: {', '.join(POINT_METRICS)}."
+            f"Choose among: {', '.join(one.key for one in specs('point'))}."
         )
-    values = np.asarray(POINT_METRICS[name].from_rates(roc.tpr, roc.fpr, roc.pi, **params), float)
+    values = np.asarray(spec.formula(roc.tpr, roc.fpr, roc.pi, **params), float)
     signed = values if spec.higher_is_better else -values
     best = int(np.nanargmax(signed))
     return MetricCurve(name, roc.threshold, values, float(roc.threshold[best]), float(values[best]))

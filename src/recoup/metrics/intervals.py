@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup.metrics.area import PROPER_LOSSES
 from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
@@ -79,6 +78,20 @@ def auc_influence(table: ScoreTable) -> Influence:
     return on_labeled, on_unlabeled
 
 
+def roc_auc_influence(table: ScoreTable, mixture: Mixture) -> Influence:
+    """How much a row at each score (highest first) moves the unclipped AUC."""
+    gap = mixture.beta - mixture.alpha
+    on_labeled, on_unlabeled = auc_influence(table)
+    return on_labeled / gap, on_unlabeled / gap
+
+
+def aul_influence(table: ScoreTable, mixture: Mixture) -> Influence:
+    """How much a row at each score (highest first) moves the area under the lift curve."""
+    gap = mixture.beta - mixture.alpha
+    on_labeled, on_unlabeled = auc_influence(table)
+    return on_labeled * (1 - mixture.pi) / gap, on_unlabeled * (1 - mixture.pi) / gap
+
+
 def average_precision_influence(table: ScoreTable, mixture: Mixture) -> Influence:
     """How much a row at each score (highest first) moves the unclipped average precision."""
     (tpr_l, tpr_u), (fpr_l, fpr_u) = np.transpose(
@@ -101,15 +114,45 @@ def average_precision_influence(table: ScoreTable, mixture: Mixture) -> Influenc
     )
 
 
-def proper_influence(name: str, table: ScoreTable, mixture: Mixture) -> Influence:
+def proper_influence(
+    losses: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    table: ScoreTable,
+    mixture: Mixture,
+) -> Influence:
     """How much a row at each score (highest first) moves a proper score."""
-    if_positive, if_negative = (loss[::-1] for loss in PROPER_LOSSES[name](table.centers))
+    if_positive, if_negative = (loss[::-1] for loss in losses(table.centers))
     (pos_l, neg_l), (pos_u, neg_u) = mixture.true_rates(1.0, 0.0), mixture.true_rates(0.0, 1.0)
     pi = mixture.pi
     return (
         pi * pos_l * if_positive + (1 - pi) * neg_l * if_negative,
         pi * pos_u * if_positive + (1 - pi) * neg_u * if_negative,
     )
+
+
+def point_influence(
+    formula: Callable[..., Any], table: ScoreTable, mixture: Mixture, threshold: float
+) -> Influence:
+    """How much a row at each score (highest first) moves a metric at a threshold."""
+    above = (table.scores >= threshold)[::-1].astype(float)
+    place = len(table.scores) - int(np.searchsorted(table.scores, threshold, side="left"))
+    rates = [np.append(0.0, table.heads(group))[place] for group in ("labeled", "unlabeled")]
+    on_labeled, on_unlabeled = _slopes(formula, rates, mixture)
+    return on_labeled * above, on_unlabeled * above
+
+
+def _slopes(
+    formula: Callable[..., Any], rates: list[float], mixture: Mixture, step: float = 1e-6
+) -> list[float]:
+    """Slope of a threshold metric in each observed rate."""
+    slopes = []
+    for which in range(2):
+        ends = []
+        for sign in (1, -1):
+            moved = list(rates)
+            moved[which] += sign * step
+            ends.append(float(formula(*mixture.true_rates(*moved), mixture.pi)))
+        slopes.append((ends[0] - ends[1]) / (2 * step))
+    return slopes
 
 
 def standard_error(table: ScoreTable, influence: Influence) -> float:

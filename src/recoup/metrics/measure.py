@@ -5,24 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup.metrics.area import (
-    PROPER_LOSSES,
-    area_left_of,
-    area_under_pr,
-    area_under_roc,
-    auc_pu,
-    aul_from_table,
-    direct_auc,
-    mcclish,
-    proper_score,
-    step_average_precision,
-)
-from recoup.metrics.curves import RocCurve
+from recoup.metrics.area import auc_pu, proper_score
+from recoup.metrics.curves import RocCurve, recovered_roc
 from recoup.metrics.rates import Mixture
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import MetricSpec, evaluated_specs
 from recoup.scores.table import ScoreTable
-
-PARTIAL_MAX_FPR = 0.1
 
 
 def observed_rates_at(table: ScoreTable, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -41,28 +28,31 @@ def measure(
     rates = observed_rates_at(table, np.array([threshold]))
     tpr, fpr = (rate[0] for rate in mixture.true_rates(*rates))
     found: dict[str, tuple[float, float]] = {}
-    pi = mixture.pi
-    direct = float(direct_auc(auc_pu(table), mixture))
-    found["roc_auc"] = direct, float(area_under_roc(roc.tpr, roc.fpr))
-    found["average_precision"] = (
-        float(step_average_precision(roc.raw_tpr, roc.raw_fpr, pi)),
-        float(step_average_precision(roc.tpr, roc.fpr, pi)),
-    )
-    for key, value in (
-        ("pr_auc", float(area_under_pr(roc.tpr, roc.fpr, pi))),
-        (
-            "partial_roc_auc",
-            mcclish(area_left_of(roc.tpr, roc.fpr, PARTIAL_MAX_FPR), PARTIAL_MAX_FPR),
-        ),
-        ("aul", aul_from_table(table, mixture)),
-    ):
-        found[key] = value, metric_spec(key, "evaluate").clip(value)
-    for key, metric in POINT_METRICS.items():
-        if key != "fbeta":
-            raw = float(metric.from_rates(tpr, fpr, pi))
-            found[key] = raw, metric.spec.clip(raw)
-    if table.holds_probabilities:
-        for key, losses in PROPER_LOSSES.items():
-            raw = proper_score(table, mixture, losses(table.centers))
-            found[key] = raw, metric_spec(key, "evaluate").clip(raw)
+    for spec in evaluated_specs(probabilities=table.holds_probabilities):
+        if spec.kind == "point":
+            raw = value = float(spec.formula(tpr, fpr, mixture.pi))
+        else:
+            raw = value = raw_value(spec, table, mixture, roc)
+        if spec.kind == "area" and spec.needs_alpha:
+            value = float(spec.formula(roc.tpr, roc.fpr, mixture.pi))
+        found[spec.key] = raw, spec.clip(value)
     return found
+
+
+def raw_value(
+    spec: MetricSpec, table: ScoreTable, mixture: Mixture, roc: RocCurve | None = None
+) -> float:
+    """Area or proper score before noise is smoothed and values are brought into their range.
+
+    An area that means nothing along raw rates is that of the valid curve.
+    """
+    if spec.kind == "proper":
+        return proper_score(table, mixture, spec.formula(table.centers))
+    if spec.from_auc_pu is not None:
+        return float(spec.from_auc_pu(auc_pu(table), mixture))
+    if spec.raw_curve:
+        rates = (np.append(0.0, table.heads(group)) for group in ("labeled", "unlabeled"))
+        raw = mixture.true_rates(*rates) if roc is None else (roc.raw_tpr, roc.raw_fpr)
+        return float(spec.formula(*raw, mixture.pi))
+    roc = roc or recovered_roc(table, mixture)
+    return float(spec.formula(roc.tpr, roc.fpr, mixture.pi))

@@ -11,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from recoup.metrics.expression import Expression
 from recoup.metrics.spec import POINT_METRICS, point_metric
+
+# Rates come from sums and differences, so that nothing can look like a little.
+LEAST = 1e-12
 
 
 def positive_rate(tpr: Any, fpr: Any, pi: Any) -> Any:
@@ -19,18 +23,24 @@ def positive_rate(tpr: Any, fpr: Any, pi: Any) -> Any:
     return pi * tpr + (1 - pi) * fpr
 
 
-def _ratio(numerator: Any, denominator: Any, empty: float = np.nan) -> Any:
+def ratio(numerator: Any, denominator: Any, empty: float = np.nan) -> Any:
     """Divide, with a stated value where there is nothing to divide by."""
+    if isinstance(numerator, Expression) or isinstance(denominator, Expression):
+        return Expression("ratio", (numerator, denominator, empty))
     numerator, denominator = np.broadcast_arrays(
         np.asarray(numerator, float), np.asarray(denominator, float)
     )
     result = np.full(numerator.shape, empty)
-    # Rates come from sums and differences, so that nothing can look like a little.
-    np.divide(numerator, denominator, out=result, where=denominator > 1e-12)
+    np.divide(numerator, denominator, out=result, where=denominator > LEAST)
     return result
 
 
-@point_metric("accuracy", "Accuracy", source="Ramola et al. 2019, Eq. 12")
+@point_metric(
+    "accuracy",
+    "Accuracy",
+    source="Ramola et al. 2019, Eq. 12",
+    sklearn=("accuracy_score", {}),
+)
 def accuracy(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover accuracy, :math:`\pi\gamma + (1-\pi)(1-\eta)`.
 
@@ -43,7 +53,12 @@ def accuracy(tpr: Any, fpr: Any, pi: Any) -> Any:
     return pi * tpr + (1 - pi) * (1 - fpr)
 
 
-@point_metric("balanced_accuracy", "Balanced accuracy", source="Ramola et al. 2019, Eq. 13")
+@point_metric(
+    "balanced_accuracy",
+    "Balanced accuracy",
+    source="Ramola et al. 2019, Eq. 13",
+    sklearn=("balanced_accuracy_score", {}),
+)
 def balanced_accuracy(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover balanced accuracy, :math:`(1 + \gamma - \eta)/2`.
 
@@ -59,7 +74,12 @@ def balanced_accuracy(tpr: Any, fpr: Any, pi: Any) -> Any:
     return (1 + tpr - fpr) / 2
 
 
-@point_metric("precision", "Precision", source="Jain et al. 2017, Eq. 3")
+@point_metric(
+    "precision",
+    "Precision",
+    source="Jain et al. 2017, Eq. 3",
+    sklearn=("precision_score", {"zero_division": 0.0}),
+)
 def precision(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover precision, :math:`\pi\gamma/\theta`; not a number if nothing is predicted positive.
 
@@ -69,10 +89,10 @@ def precision(tpr: Any, fpr: Any, pi: Any) -> Any:
     >>> precision(s, y_pred, alpha=0.2)
     0.9
     """
-    return _ratio(pi * tpr, positive_rate(tpr, fpr, pi))
+    return ratio(pi * tpr, positive_rate(tpr, fpr, pi))
 
 
-@point_metric("recall", "Recall", source="Jain et al. 2017, Eq. 1")
+@point_metric("recall", "Recall", source="Jain et al. 2017, Eq. 1", sklearn=("recall_score", {}))
 def recall(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover recall (sensitivity, true positive rate), :math:`\gamma`.
 
@@ -84,7 +104,7 @@ def recall(tpr: Any, fpr: Any, pi: Any) -> Any:
     return tpr + 0.0 * fpr
 
 
-@point_metric("specificity", "Specificity", source="Jain et al. 2017, Eq. 2")
+@point_metric("specificity", "Specificity", source="Jain et al. 2017, Eq. 2", in_bench=False)
 def specificity(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover specificity (true negative rate), :math:`1 - \eta`.
 
@@ -96,7 +116,7 @@ def specificity(tpr: Any, fpr: Any, pi: Any) -> Any:
     return 1 - fpr + 0.0 * tpr
 
 
-@point_metric("npv", "Negative predictive value")
+@point_metric("npv", "Negative predictive value", in_bench=False)
 def npv(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover the negative predictive value, :math:`(1-\pi)(1-\eta)/(1-\theta)`.
 
@@ -105,10 +125,13 @@ def npv(tpr: Any, fpr: Any, pi: Any) -> Any:
     >>> npv([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0], alpha=0.2)
     0.7
     """
-    return _ratio((1 - pi) * (1 - fpr), 1 - positive_rate(tpr, fpr, pi))
+    return ratio((1 - pi) * (1 - fpr), 1 - positive_rate(tpr, fpr, pi))
 
 
-@point_metric("fbeta", "F-beta", source="Ramola et al. 2019, Eq. 14")
+# With b = 1, as evaluations and benchmarks would have it, this is f1.
+@point_metric(
+    "fbeta", "F-beta", source="Ramola et al. 2019, Eq. 14", in_evaluate=False, in_bench=False
+)
 def fbeta(tpr: Any, fpr: Any, pi: Any, b: float = 1.0) -> Any:
     r"""Recover :math:`F_b = (1+b^2)\pi\gamma / (b^2\pi + \theta)`; pass ``b=2`` to favour recall.
 
@@ -117,10 +140,12 @@ def fbeta(tpr: Any, fpr: Any, pi: Any, b: float = 1.0) -> Any:
     >>> fbeta([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0], alpha=0.2, b=2.0)
     0.775862
     """
-    return _ratio((1 + b**2) * pi * tpr, b**2 * pi + positive_rate(tpr, fpr, pi), empty=0.0)
+    return ratio((1 + b**2) * pi * tpr, b**2 * pi + positive_rate(tpr, fpr, pi), empty=0.0)
 
 
-@point_metric("f1", "F1", source="Ramola et al. 2019, Eq. 14")
+@point_metric(
+    "f1", "F1", source="Ramola et al. 2019, Eq. 14", sklearn=("f1_score", {"zero_division": 0.0})
+)
 def f1(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover the F1 score, :math:`2\pi\gamma/(\pi + \theta)`.
 
@@ -137,6 +162,8 @@ def f1(tpr: Any, fpr: Any, pi: Any) -> Any:
     "Matthews correlation",
     low=-1.0,
     source="Ramola et al. 2019, Eq. 15",
+    short="MCC",
+    sklearn=("matthews_corrcoef", {}),
 )
 def matthews_corrcoef(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover Matthews correlation, :math:`\sqrt{\pi(1-\pi)/(\theta(1-\theta))}(\gamma-\eta)`.
@@ -147,10 +174,10 @@ def matthews_corrcoef(tpr: Any, fpr: Any, pi: Any) -> Any:
     0.612372
     """
     rate = positive_rate(tpr, fpr, pi)
-    return np.sqrt(_ratio(pi * (1 - pi), rate * (1 - rate), empty=0.0)) * (tpr - fpr)
+    return np.sqrt(ratio(pi * (1 - pi), rate * (1 - rate), empty=0.0)) * (tpr - fpr)
 
 
-@point_metric("youden", "Youden J", low=-1.0)
+@point_metric("youden", "Youden J", low=-1.0, in_bench=False)
 def youden(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover Youden's J, :math:`\gamma - \eta`.
 
@@ -162,7 +189,7 @@ def youden(tpr: Any, fpr: Any, pi: Any) -> Any:
     return tpr - fpr
 
 
-@point_metric("lift", "Lift", high=np.inf)
+@point_metric("lift", "Lift", high=np.inf, in_bench=False)
 def lift(tpr: Any, fpr: Any, pi: Any) -> Any:
     r"""Recover lift, :math:`\gamma/\theta`: how much richer the predicted positives are.
 
@@ -171,10 +198,10 @@ def lift(tpr: Any, fpr: Any, pi: Any) -> Any:
     >>> lift([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0], alpha=0.2)
     1.5
     """
-    return _ratio(tpr, positive_rate(tpr, fpr, pi))
+    return ratio(tpr, positive_rate(tpr, fpr, pi))
 
 
-@point_metric("expected_cost", "Expected cost", high=np.inf, higher_is_better=False)
+@point_metric("expected_cost", "Expected cost", high=np.inf, higher_is_better=False, in_bench=False)
 def expected_cost(tpr: Any, fpr: Any, pi: Any, fp_cost: float = 1.0, fn_cost: float = 1.0) -> Any:
     r"""Recover the cost per row, :math:`c_{fn}\pi(1-\gamma) + c_{fp}(1-\pi)\eta`.
 
@@ -185,6 +212,25 @@ def expected_cost(tpr: Any, fpr: Any, pi: Any, fp_cost: float = 1.0, fn_cost: fl
     1.55
     """
     return fn_cost * pi * (1 - tpr) + fp_cost * (1 - pi) * fpr
+
+
+@point_metric(
+    "macro_f1",
+    "Macro-F1",
+    sklearn=("f1_score", {"average": "macro", "zero_division": 0.0}),
+)
+def macro_f1(tpr: Any, fpr: Any, pi: Any) -> Any:
+    r"""Recover the mean of the F1 scores of both classes.
+
+    That of the negatives is :math:`2(1-\pi)(1-\eta)/((1-\pi) + (1-\theta))`.
+
+    Examples
+    --------
+    >>> macro_f1([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0], alpha=0.2)
+    0.797980
+    """
+    negatives = fbeta.from_rates(1 - fpr, 1 - tpr, 1 - pi)
+    return (fbeta.from_rates(tpr, fpr, pi) + negatives) / 2
 
 
 # The public functions are made by the decorator, where doctest does not look for them.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recoup._core.checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec
+from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec, specs
 
 FROM_THE_MODEL = "estimate"
 RESPONSE_METHODS: dict[str, str | tuple[str, ...]] = {
@@ -155,7 +155,7 @@ def checked_metric(
 
     A grid search turns errors of its scorer into missing scores, so they must surface before.
     """
-    metric_spec(name, caller)
+    spec = metric_spec(name, caller)
     metric: Callable[..., float] = (POINT_METRICS | AREA_METRICS)[name]
     alpha, beta = settings["alpha"], settings["beta"]
     for share, value in (("alpha", alpha), ("beta", beta)):
@@ -170,10 +170,11 @@ def checked_metric(
     if alpha is not None:
         check_alpha_beta(alpha, beta, caller)
         alpha = float(alpha)
-    elif name != "aul" or beta < 1:
+    elif spec.needs_alpha or beta < 1:
+        free = " and ".join(repr(one.key) for one in specs() if not one.needs_alpha)
         raise InvalidInputError(
             f"{caller} needs alpha, the share of positives among the unlabeled rows, for the "
-            f"metric {name!r}. Got none. Pass a known or estimated share; 'aul' needs none where "
+            f"metric {name!r}. Got none. Pass a known or estimated share; {free} needs none where "
             f"every label is right."
         )
     settings = settings | {"alpha": alpha, "beta": float(beta)}

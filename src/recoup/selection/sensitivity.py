@@ -163,7 +163,7 @@ def selection_sensitivity(
     >>> scores = rng.normal(2.0 * positive)
     >>> found = selection_sensitivity(evaluate(s, scores, alpha=0.2, n_boot=0), (1, 2))
     >>> found
-    SelectionSensitivity(16 metrics, strengths up to 2, roc_auc 0.8983 to 0.9438)
+    SelectionSensitivity(17 metrics, strengths up to 2, roc_auc 0.8983 to 0.9438)
     """
     gammas = _checked(strengths, direction)
     if evaluation.beta != 1:

@@ -18,6 +18,7 @@ from leaderboard_pages import (
     FAMILIES,
     FORMULA,
     IMAGE,
+    METRICS,
     VIEWS,
     board_rows,
     choose,
@@ -38,7 +39,7 @@ from recoup.bench.job import SELECTS_NOTHING
 from recoup.bench.ranking import compare
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
-from recoup.report.leaderboard.site import RECOVERED, write_site
+from recoup.report.leaderboard.site import write_site
 
 AXE = Path(axe_core_python.__file__).with_name("axe.min.js")
 
@@ -64,7 +65,7 @@ def test_results_are_the_means_of_the_rows(show, rows):
         group = groups[named["Learner"], named["Dataset"], named["Mechanism"]]
         mean, std, n = summary(group, "f1")
         assert named["F1"] == shown(mean, std)
-        assert named["AUC"] == f"{100 * summary(group, 'auc')[0]:.2f}"
+        assert named["AUC"] == f"{100 * summary(group, 'roc_auc')[0]:.2f}"
         assert named["Runs"] == (str(n) if n == 3 else f"{n} of 3")
 
 
@@ -141,7 +142,9 @@ def test_tables_sort_by_mouse_and_keyboard(show):
 
 
 def test_single_runs_hold_the_numbers_of_the_rows(show, rows):
-    page = show("results", rows="runs", dataset="spambase", mechanism="s2", metric="mcc")
+    page = show(
+        "results", rows="runs", dataset="spambase", mechanism="s2", metric="matthews_corrcoef"
+    )
     heads = heads_of(page, "runs")
     by_run = {row["run"]: row for row in rows}
     found = table_of(page, "runs")
@@ -150,11 +153,11 @@ def test_single_runs_hold_the_numbers_of_the_rows(show, rows):
         named = dict(zip(heads, cells, strict=True))
         row = by_run[named["Run"]]
         assert named["Learner"] == row["learner"]
-        assert named["MCC"] == f"{100 * row['mcc']:.2f}"
+        assert named["MCC"] == f"{100 * row['matthews_corrcoef']:.2f}"
         assert named["Seed"] == str(row["seed"])
     exact = csv_of(page, page.locator(".tool", has_text="CSV"))
     for line in exact:
-        assert float(line["mcc"]) == by_run[line["run"]]["mcc"]
+        assert float(line["matthews_corrcoef"]) == by_run[line["run"]]["matthews_corrcoef"]
         assert float(line["seconds"]) == by_run[line["run"]]["seconds"]
 
 
@@ -479,8 +482,8 @@ def odd_stores(rows):
         row |= dict.fromkeys(
             ("alpha_estimate", "seconds", "peak_memory", "family", "finished", "noise")
         )
-        row |= {f"recovered_{key}": None for key in RECOVERED}
-        row |= {"auc": None, "mcc": -0.2}
+        row |= {f"recovered_{key}": None for key in METRICS}
+        row |= {"roc_auc": None, "matthews_corrcoef": -0.2}
     return {
         "one run": rows[:1],
         "all failed": lost,

@@ -13,6 +13,7 @@ from leaderboard_pages import (
     EVIL,
     FAMILIES,
     IMAGE,
+    METRICS,
     board_rows,
     choose,
     details,
@@ -25,8 +26,6 @@ from leaderboard_pages import (
     table_of,
 )
 from recoup.bench.ranking import compare
-from recoup.bench.result_array import METRICS
-from recoup.report.leaderboard.site import RECOVERED
 
 
 def test_ranks_are_those_of_the_comparison(show, rows):
@@ -64,7 +63,7 @@ def test_rank_bars_join_learners_of_a_clique(show, width):
 
 
 def test_curves_over_the_label_frequency(show, rows):
-    page = show("ratio", dataset="mnist", metric="auc")
+    page = show("ratio", dataset="mnist", metric="roc_auc")
     figures = page.locator("figure")
     assert figures.count() == len(set(FAMILIES.values()))
     lines = [line for place in range(figures.count()) for line in figure_csv(page, place)]
@@ -78,7 +77,7 @@ def test_curves_over_the_label_frequency(show, rows):
             label_frequency=line["label_frequency"],
             protocol="honest",
         )
-        mean, std, n = summary(own, "auc")
+        mean, std, n = summary(own, "roc_auc")
         assert float(line["mean"]) == pytest.approx(mean, rel=1e-14)
         assert float(line["std"]) == pytest.approx(std, rel=1e-12)
         assert int(line["runs"]) == n
@@ -140,7 +139,7 @@ def test_radars_show_five_metrics_of_a_dataset(show, rows):
     assert texts == ["Accuracy", "Precision", "Recall", "F1", "AUC"]
     for line in figure_csv(page):
         own = matching(rows, learner=line["learner"], dataset="spambase", **CONVENTIONAL)
-        for metric in ("accuracy", "auc"):
+        for metric in ("accuracy", "roc_auc"):
             mean = summary(own, metric)[0]
             assert float(line[f"{metric}_mean"]) == pytest.approx(mean, rel=1e-14)
 
@@ -161,21 +160,23 @@ def test_costs_are_those_of_the_rows(show, rows):
 
 
 def test_recovered_numbers_lie_against_true_ones(show, rows):
-    page = show("recovered", metric="mcc", family="risk")
+    page = show("recovered", metric="matthews_corrcoef", family="risk")
     done = matching(rows, family="risk", status="done")
     by_run = {row["run"]: row for row in done}
     lines = figure_csv(page)
     assert {line["run"] for line in lines} == set(by_run)
     for line in lines:
         row = by_run[line["run"]]
-        assert float(line["mcc"]) == row["mcc"]
-        assert float(line["recovered_mcc"]) == row["recovered_mcc"]
-    gap = 100 * statistics.fmean(row["recovered_mcc"] - row["mcc"] for row in done)
+        assert float(line["matthews_corrcoef"]) == row["matthews_corrcoef"]
+        assert float(line["recovered_matthews_corrcoef"]) == row["recovered_matthews_corrcoef"]
+    gap = 100 * statistics.fmean(
+        row["recovered_matthews_corrcoef"] - row["matthews_corrcoef"] for row in done
+    )
     assert f"mean difference is {gap:.2f} points" in page.text_content("#figure-recovered")
     assert page.locator("#figure-recovered .tiny").count() == len(done)
     alphas = figure_csv(page, 1)
     assert float(alphas[0]["alpha_estimate"]) == by_run[alphas[0]["run"]]["alpha_estimate"]
-    assert page.locator("#filter-metric option").count() == len(RECOVERED)
+    assert page.locator("#filter-metric option").count() == len(METRICS)
 
 
 def test_one_run_with_its_distributions(show, rows):

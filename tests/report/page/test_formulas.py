@@ -1,11 +1,12 @@
 """The page's formulas against Python's, in a real browser."""
 
 import base64
+import copy
 import json
+import math
 import warnings
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +16,21 @@ from recoup._core.results import to_plain
 from recoup.evaluation import Estimate
 from recoup.metrics.bounds import pr_bounds, roc_bounds
 from recoup.metrics.curves import monotone_rate, recovered_roc
+from recoup.metrics.expression import written
 from recoup.metrics.measure import measure
+from recoup.metrics.point import ratio
 from recoup.metrics.rates import Mixture
-from recoup.metrics.spec import POINT_METRICS
-from recoup.report.page import payload
+from recoup.metrics.spec import METRICS, POINT_METRICS, specs
 from recoup.report.page.payload import as_island, pack, page_data
 from recoup.report.page.render import format_value
+from recoup.report.page.script import (
+    formulas_script,
+    function,
+    in_script,
+    is_fixed,
+    page_script,
+)
 
-SCRIPT = Path(payload.__file__).with_name("formulas.js")
 CURVES = {
     "roc": {"fpr": "fpr", "tpr": "tpr", "raw_fpr": "rawFpr", "raw_tpr": "rawTpr"},
     "pr": {"recall": "recall", "precision": "precision"},
@@ -200,7 +208,7 @@ def opened(open_page, folder, island):
     path.write_text(
         f'<!doctype html><meta charset="utf-8"><title>t</title>'
         f'<script type="application/json" id="data">{island}</script>'
-        f"<script>{SCRIPT.read_text(encoding='utf-8')}</script><script>{HELPERS}</script>",
+        f"<script>{page_script()}</script><script>{HELPERS}</script>",
         encoding="utf-8",
     )
     return open_page(path)
@@ -379,6 +387,91 @@ def test_metrics_along_thresholds_and_their_best(cases, page):
     rates = expected["recall"].recovered, 1 - expected["specificity"].recovered
     theirs = POINT_METRICS["expected_cost"].from_rates(*rates, expected.pi, **costs)
     assert_same(cost, 1000 * theirs, "cost")
+
+
+def called(page, group, key, arguments):
+    """Call a translated formula for many arguments."""
+    found = page.evaluate(
+        "([group, key, all]) => all.map((one) => portable(Formulas[group][key](...one)))",
+        [group, key, arguments],
+    )
+    return as_arrays(found)
+
+
+@pytest.mark.parametrize("key", POINT_METRICS)
+def test_formulas_of_rates_are_translated(page, key):
+    rng = np.random.default_rng(7)
+    rates = [*rng.uniform(-0.3, 1.3, (200, 3)), *rng.choice([0.0, 0.5, 1.0], (100, 3))]
+    spec = METRICS[key]
+    usual = called(page, "point", key, [list(map(float, one)) for one in rates])
+    with np.errstate(invalid="ignore"):
+        assert_same(usual, [float(spec.formula(*one)) for one in rates], key)
+        given = {name: float(rng.uniform(0.2, 5)) for name in spec.params}
+        in_page = {in_script(name): value for name, value in given.items()}
+        found = called(page, "point", key, [[*map(float, one), in_page] for one in rates])
+        assert_same(found, [float(spec.formula(*one, **given)) for one in rates], key)
+
+
+def test_losses_and_formulas_of_auc_are_translated(page):
+    rng = np.random.default_rng(8)
+    shares = [0.0, 1.0, 1e-20, *rng.random(100)]
+    proper = list(specs("proper"))
+    direct = [spec for spec in specs("area") if spec.from_auc_pu is not None]
+    assert len(proper) == len(direct) == 2
+    for spec in proper:
+        found = called(page, "proper", spec.key, [[float(p)] for p in shares])
+        theirs = np.transpose(spec.formula(np.array(shares)))
+        np.testing.assert_allclose(found, theirs, rtol=1e-12, err_msg=spec.key)
+    for spec in direct:
+        given = [
+            (float(auc), float(alpha), float(alpha + 0.3), float(pi))
+            for auc, alpha, pi in rng.uniform(0, 0.7, (50, 3))
+        ]
+        theirs = [
+            spec.from_auc_pu(auc, Mixture(alpha, beta, pi, "single-sample"))
+            for auc, alpha, beta, pi in given
+        ]
+        assert_same(called(page, "fromAucPu", spec.key, given), theirs, spec.key)
+
+
+def test_the_page_computes_every_metric_of_recoup_again():
+    assert not [key for key in METRICS if is_fixed(key)]
+
+
+def test_formulas_in_the_page_follow_a_change_of_python(monkeypatch):
+    monkeypatch.setitem(
+        METRICS, "recall", replace_spec(METRICS["recall"], lambda tpr, fpr, pi: tpr * pi)
+    )
+    assert '"recall": (tpr, fpr, pi) => (tpr * pi),' in formulas_script()
+
+
+def replace_spec(spec, formula):
+    """Give a spec another formula; made anew, its key would be taken."""
+    changed = copy.copy(spec)
+    object.__setattr__(changed, "formula", formula)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("formula", "translated"),
+    [
+        (lambda tpr, fpr, pi: np.where(tpr > fpr, tpr, -fpr), "((tpr > fpr) ? tpr : (-fpr))"),
+        (lambda tpr, fpr, pi: np.minimum(tpr, 0.5) ** -2, "(Math.min(tpr, 0.5) ** (-2))"),
+        (lambda tpr, fpr, pi: ratio(tpr, pi), "ratio(tpr, pi, NaN)"),
+        (lambda tpr, fpr, pi: np.float64(2) * abs(tpr), "(2.0 * Math.abs(tpr))"),
+        (lambda tpr, fpr, pi: 0.5, "0.5"),
+        (lambda tpr, fpr, pi: tpr if tpr > fpr else fpr, None),
+        (lambda tpr, fpr, pi: float(tpr), None),
+        (lambda tpr, fpr, pi: math.sqrt(tpr), None),
+        (lambda tpr, fpr, pi: np.arctan2(tpr, fpr), None),
+        (lambda tpr, fpr, pi: np.divide(tpr, fpr, where=True), None),
+        (lambda tpr, fpr, pi: np.max([tpr, fpr]), None),
+        (lambda tpr, fpr, pi: "no number", None),
+    ],
+)
+def test_what_can_be_translated_is_and_the_rest_is_refused(formula, translated):
+    found = function("tpr, fpr, pi", written(formula, "tpr", "fpr", "pi"))
+    assert found == (translated and f"(tpr, fpr, pi) => {translated}")
 
 
 def test_curve_with_unlabeled_rows_as_negative(cases, page):

@@ -31,10 +31,10 @@ unlabeled data.
 from recoup.metrics.bounds.bands import RankBand, band_around, rank_band
 from recoup.metrics.bounds.curves import PrBounds, RocBounds, pr_bounds, roc_bounds
 from recoup.metrics.bounds.metrics import (
-    AREAS,
     STEPS,
     MetricBounds,
     area_bounds,
+    bounded,
     bounds_at,
     metric_bounds,
 )
@@ -47,7 +47,6 @@ from recoup.metrics.bounds.tables import (
 )
 
 __all__ = [
-    "AREAS",
     "STEPS",
     "Alpha",
     "Band",
@@ -61,6 +60,7 @@ __all__ = [
     "RocBounds",
     "area_bounds",
     "band_around",
+    "bounded",
     "bounds_at",
     "bounds_from_table",
     "contingency_bounds",

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray
-from recoup.metrics.bounds.metrics import AREAS
+from recoup.metrics.area import area_under_pr, area_under_roc
 from recoup.metrics.bounds.options import Alpha, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
 from recoup.metrics.curves import _Curve
-from recoup.metrics.spec import POINT_METRICS
+from recoup.metrics.point import precision
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,8 +70,8 @@ def roc_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any)
         upper_fpr=upper[1],
         upper_tpr=upper[0],
         threshold=np.append(np.inf, bounds.threshold),
-        auc_lower=float(AREAS["roc_auc"](*lower)),
-        auc_upper=float(AREAS["roc_auc"](*upper)),
+        auc_lower=float(area_under_roc(*lower[:2])),
+        auc_upper=float(area_under_roc(*upper[:2])),
     )
 
 
@@ -94,9 +94,9 @@ def pr_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any) 
     curves = {}
     for side in ("lower", "upper"):
         tables: ContingencyTables = getattr(bounds, side)
-        precision = POINT_METRICS["precision"].from_rates(*tables.rates())
-        precision[0] = precision[1]
-        curves[f"{side}_precision"] = precision
+        values = precision.from_rates(*tables.rates())
+        values[0] = values[1]
+        curves[f"{side}_precision"] = values
         curves[f"{side}_recall"] = tables.rates()[0]
-        curves[f"auc_{side}"] = float(AREAS["pr_auc"](*tables.rates()))
+        curves[f"auc_{side}"] = float(area_under_pr(*tables.rates()))
     return PrBounds(threshold=np.append(np.inf, bounds.threshold), **curves)

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.area import area_under_pr, area_under_roc, step_average_precision
 from recoup.metrics.bounds.options import Alpha, Options, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
 from recoup.metrics.curves import _Curve
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import MetricSpec, metric_spec, specs
 from recoup.scores.table import ScoreTable
 
 # Values of alpha to try over an interval.
 STEPS = 5
-
-# AUROC and PR area grow with the true positives at every cut, whatever happens at the others, so
-# the extreme curves bound them even where false positive rates step back. Average precision does
-# so only where precision falls down the ranking: worse than random and with many ties, it can lie
-# below its lower bound.
-AREAS: dict[str, Callable[..., Any]] = {
-    "roc_auc": lambda tpr, fpr, pi: area_under_roc(tpr, fpr),
-    "pr_auc": area_under_pr,
-    "average_precision": step_average_precision,
-}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,14 +63,16 @@ def metric_bounds(
     >>> bounds.lower[3:5].round(3), bounds.upper[3:5].round(3)
     (array([0.4  , 0.364]), array([0.6  , 0.727]))
     """
-    if metric_spec(name, "metric_bounds").kind != "point":
+    spec = metric_spec(name, "metric_bounds")
+    if spec not in bounded("point"):
+        points, areas = (", ".join(one.key for one in bounded(kind)) for kind in ("point", "area"))
         raise InvalidInputError(
             f"metric_bounds needs a metric of one threshold. Got {name!r}. Choose among: "
-            f"{', '.join(POINT_METRICS)}; or call area_bounds for {', '.join(AREAS)}."
+            f"{points}; or call area_bounds for {areas}."
         )
     table, checked = prepare("metric_bounds", s, scores, alpha, **options)
     values = [
-        np.asarray(POINT_METRICS[name].from_rates(*tables.rates(), **(params or {})), float)
+        np.asarray(spec.formula(*tables.rates(), **(params or {})), float)
         for tables in _all_tables(table, checked)
     ]
     threshold = np.append(np.inf, table.scores[::-1])
@@ -95,8 +86,8 @@ def area_bounds(
 
     Parameters
     ----------
-    name : {"roc_auc", "pr_auc", "average_precision"}
-        Which area.
+    name : {"roc_auc", "average_precision", "pr_auc"}
+        Which area, or the key of another whose spec says that it has bounds.
     s, scores, alpha, **options
         As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
 
@@ -112,13 +103,14 @@ def area_bounds(
     >>> area_bounds("roc_auc", s, scores, alpha=0.6, confidence=0.5)
     (0.214286, 0.928571)
     """
-    if name not in AREAS:
+    areas = {spec.key: spec for spec in bounded("area")}
+    if name not in areas:
         raise InvalidInputError(
-            f"area_bounds knows the areas {', '.join(AREAS)}. Got {brief(name)}. "
+            f"area_bounds knows the areas {', '.join(areas)}. Got {brief(name)}. "
             f"Call metric_bounds for a metric of one threshold."
         )
     table, checked = prepare("area_bounds", s, scores, alpha, **options)
-    return _between(AREAS[name], [tables.rates() for tables in _all_tables(table, checked)])
+    return _between(areas[name], [tables.rates() for tables in _all_tables(table, checked)])
 
 
 def bounds_at(
@@ -162,11 +154,22 @@ def bounds_at(
     curves = [tables.rates() for tables in extremes]
     points = np.array([(tpr[cut], fpr[cut], pi) for tpr, fpr, pi in curves]).T
     bounds = {}
-    for key, metric in POINT_METRICS.items():
-        values = np.asarray(metric.from_rates(*points, **(params or {}).get(key, {})))
+    for spec in bounded("point"):
+        values = np.asarray(spec.formula(*points, **(params or {}).get(spec.key, {})))
         # A metric may be undefined at one end of an interval of alpha and not at the other.
-        bounds[key] = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
-    return bounds | {key: _between(area, curves) for key, area in AREAS.items()}
+        bounds[spec.key] = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+    return bounds | {spec.key: _between(spec, curves) for spec in bounded("area")}
+
+
+def bounded(kind: Literal["point", "area"]) -> list[MetricSpec]:
+    """Return the metrics of a kind that extreme contingency tables bound.
+
+    AUROC and PR area grow with the true positives at every cut, whatever happens at the others,
+    so the extreme curves bound them even where false positive rates step back. Average precision
+    does so only where precision falls down the ranking: worse than random and with many ties, it
+    can lie below its lower bound.
+    """
+    return [spec for spec in specs(kind) if spec.has_bounds]
 
 
 def _all_tables(table: ScoreTable, options: Options) -> list[ContingencyTables]:
@@ -187,6 +190,6 @@ def _all_tables(table: ScoreTable, options: Options) -> list[ContingencyTables]:
     return tables
 
 
-def _between(area: Callable[..., Any], curves: list[Any]) -> tuple[float, float]:
-    values = np.array([area(*curve) for curve in curves])
+def _between(spec: MetricSpec, curves: list[Any]) -> tuple[float, float]:
+    values = np.array([spec.formula(*curve) for curve in curves])
     return float(np.fmin.reduce(values)), float(np.fmax.reduce(values))

@@ -49,7 +49,6 @@
     },
     recovered: {
       title: "True and recovered", draw: Views.recovered,
-      metrics: Runs.metrics.filter(({ recovered }) => recovered).map(({ key }) => key),
       about:
         "Numbers that a practitioner can compute, against those that take true classes. " +
         "On the dotted line both agree.",
@@ -78,7 +77,7 @@
       if (!(view.without || []).includes(name)) chosen[name] = state[name] || "";
     }
     if ("metric" in chosen) {
-      const known = view.metrics || levelsOf("metric");
+      const known = levelsOf("metric");
       if (!known.includes(chosen.metric)) chosen.metric = known[0];
     }
     const { metric, ...filters } = chosen;
@@ -143,7 +142,7 @@
       select.closest(".filter").hidden = unused;
       if (unused) continue;
       const single = name === "metric" || (view.one || []).includes(name);
-      const known = name === "metric" && view.metrics ? view.metrics : levelsOf(name);
+      const known = levelsOf(name);
       const options = known.map((level) => {
         const text = name === "metric" ? labels[level] : level;
         return new Option(Figures.shorten(text, 40), level, false, level === chosen[name]);

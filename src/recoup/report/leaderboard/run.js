@@ -98,9 +98,9 @@ const OneRun = (() => {
 
   function measured(at, labels) {
     const head = ["Metric", "True", "Recovered", "Difference"];
-    const rows = Runs.metrics.map(({ key, recovered }) => {
+    const rows = Runs.metrics.map(({ key }) => {
       const real = Runs.number(key, at);
-      const found = recovered ? Runs.number(`recovered_${key}`, at) : NaN;
+      const found = Runs.number(`recovered_${key}`, at);
       return [labels[key], percent(real), percent(found), percent(found - real)];
     });
     const cells = (row) => row.map((text, k) =>

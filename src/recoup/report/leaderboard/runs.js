@@ -6,7 +6,7 @@ const Runs = (() => {
   const ARRAYS = { Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array };
   const DASH = "\u2013";
   const page = JSON.parse(document.getElementById("data").textContent);
-  const { count, ids, levels, metrics, baseline, published, digits } = page;
+  const { count, ids, levels, metrics, profile, baseline, published, digits } = page;
   const codes = Object.fromEntries(
     Object.entries(page.codes).map(([name, packed]) => [name, unpack(packed)]),
   );
@@ -153,7 +153,7 @@ const Runs = (() => {
 
   return {
     DASH, SETTING, REFERENCE, absence, average, baseline, commonest, count, digits, familyOf,
-    groups, hasResult, ids, isDone, isLent, levels, metrics, namesOf, number, numbers, place,
+    groups, hasResult, ids, isDone, isLent, levels, metrics, namesOf, number, numbers, place, profile,
     published, select, standing, text,
   };
 })();

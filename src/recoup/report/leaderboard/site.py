@@ -20,10 +20,13 @@ from recoup._core.checks import brief
 from recoup._core.files import no_formula, write_file
 from recoup._core.results import to_plain
 from recoup.bench.job import SELECTS_NOTHING
+from recoup.bench.plots import PROFILE
 from recoup.bench.ranking import ROUGH_BELOW, Standing, compare
-from recoup.bench.result_array import METRICS, REFERENCE
+from recoup.bench.result_array import REFERENCE, renamed
+from recoup.bench.store import measured_columns
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
+from recoup.metrics.spec import benched_specs
 from recoup.report.page.payload import as_island, pack
 from recoup.report.page.render import ROOM, environment, script_hash
 
@@ -39,14 +42,6 @@ SETTING = ("scheme", "mechanism", "label_frequency", "noise")
 # What a reader filters by, or reads as words.
 WORDS = ("dataset", *SETTING, "learner", "family", "seed", "protocol", "status", "reason")
 NUMERIC_WORDS = ("label_frequency", "noise", "seed")
-RECOVERED = ("accuracy", "precision", "recall", "f1", "auc", "ap", "mcc", "balanced_accuracy")
-NUMBERS = (
-    *METRICS,
-    *(f"recovered_{key}" for key in RECOVERED),
-    *("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch"),
-    *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
-    *("n_labeled", "n_unlabeled", "n_test"),
-)
 FAMILIES = ("risk", "disambiguation", "generative", "classical", "ranking")
 AT_RANDOM = ("scar", "s1")
 RUN_ID = re.compile("[0-9a-f]+")
@@ -101,7 +96,7 @@ def write_site(
     --------
     recoup.bench.ranking.compare : Makes the tests and ranks.
     """
-    kept = list(rows)
+    kept = renamed(rows)
     if not kept:
         raise InvalidInputError(
             "write_site needs at least one run: there is nothing to show. Got none. "
@@ -215,12 +210,18 @@ def _page_data(
         "levels": levels,
         "codes": codes,
         "numbers": {
-            name: pack(np.array([_number(row.get(name)) for row in rows])) for name in NUMBERS
+            name: pack(np.array([_number(row.get(name)) for row in rows]))
+            for name in measured_columns()
         },
         "metrics": [
-            {"key": key, "label": label[:1].upper() + label[1:], "recovered": key in RECOVERED}
-            for key, label in METRICS.items()
+            {
+                "key": spec.key,
+                "label": spec.short,
+                "higher_is_better": spec.higher_is_better,
+            }
+            for spec in benched_specs()
         ],
+        "profile": PROFILE,
         "baseline": baseline,
         "published": _published(rows, published),
         "lent": SELECTS_NOTHING,
@@ -295,7 +296,8 @@ def _standings(
     found = []
     for chosen, group in groupby(sorted(rows, key=setting), key=setting):
         here = list(group)
-        for protocol, metric in product(levels["protocol"], METRICS):
+        for protocol, spec in product(levels["protocol"], benched_specs()):
+            metric = spec.key
             own = [row for row in here if row["protocol"] == protocol]
             if not any(row.get(metric) is not None or _is_lent(row) for row in own):
                 continue

@@ -259,7 +259,8 @@ const Tables = (() => {
       });
       return { learner, cells, family: Runs.familyOf.get(learner), rank: ranks.get(learner) };
     });
-    datasets.forEach((_, k) => placeBest(rows, k));
+    const sign = Runs.metrics.find(({ key }) => key === metric).higher_is_better ? 1 : -1;
+    datasets.forEach((_, k) => placeBest(rows, k, sign));
     const order = orderOf(state, { key: "family", down: false });
     sortable(parent, {
       id: "board",
@@ -296,9 +297,10 @@ const Tables = (() => {
   }
 
   // References know more, or less, than a learner: they are no rivals.
-  function placeBest(rows, k) {
+  function placeBest(rows, k, sign) {
     const rivals = rows.filter((row) => row.family !== REFERENCE && row.cells[k].n);
-    const values = [...new Set(rivals.map((row) => row.cells[k].mean))].sort((a, b) => b - a);
+    const values = [...new Set(rivals.map((row) => row.cells[k].mean))];
+    values.sort((a, b) => sign * (b - a));
     for (const row of rivals) {
       row.cells[k].place = values.indexOf(row.cells[k].mean) + 1;
     }

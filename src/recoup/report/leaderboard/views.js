@@ -5,7 +5,7 @@ const Views = (() => {
   const { curves, html, short, DASHES } = Charts;
   const { bars, logTicks, power, radar, ranking, scatter } = Boards;
   const { add, bytes, percent, seconds, shorten, spread, whole } = Figures;
-  const RADAR = ["accuracy", "precision", "recall", "f1", "auc"];
+  const RADAR = Runs.profile;
   const COLORS = 6;
   // Names on pictures; the numbers below them have the whole ones.
   const SHOWN = 24;

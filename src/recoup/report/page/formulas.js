@@ -1,10 +1,12 @@
+/// <reference path="translated.d.ts" />
 // What recoup.evaluate computes for a known alpha and beta, again in the page: the same formulas,
-// on the same table of scores. Nothing here touches the document.
+// on the same table of scores. Formulas of one threshold, of losses and of AUC_pu are translated
+// from Python's (Formulas); those along curves are written here, and specs name them. Nothing here
+// touches the document.
 const Recoup = (() => {
   "use strict";
 
   const ARRAYS = { Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array };
-  const PARTIAL_MAX_FPR = 0.1;
   const CALIBRATION_BINS = 10;
   const DENSITY_BINS = 40;
 
@@ -64,10 +66,17 @@ const Recoup = (() => {
       // Both limits are proportional: alpha's to beta, and that of 1 - beta to 1 - alpha.
       alphaRatio: found.feasibility.alpha_upper / beta,
       betaRatio: (1 - found.feasibility.beta_lower) / (1 - alpha),
-      losses: packed.holds_probabilities ? properLosses(table) : {},
+      ...ofKinds(packed.specs),
+      losses: packed.holds_probabilities ? properLosses(table, packed.specs) : {},
       aucPu: aucPu(table),
       histogram: histogramOf(table, rows, packed.holds_probabilities),
     };
+  }
+
+  // The specs of what can be computed again, and those of them that belong to one threshold.
+  function ofKinds(specs) {
+    const live = Object.values(specs).filter(({ fixed }) => !fixed);
+    return { live, points: live.filter(({ kind }) => kind === "point") };
   }
 
   const inScript = (key) => key.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
@@ -90,29 +99,6 @@ const Recoup = (() => {
     (beta * onUnlabeled - alpha * onLabeled) / (beta - alpha);
 
   const positiveRate = (tpr, fpr, pi) => pi * tpr + (1 - pi) * fpr;
-  const ratio = (numerator, denominator, empty = NaN) =>
-    denominator > 1e-12 ? numerator / denominator : empty;
-
-  const POINT_METRICS = {
-    accuracy: (tpr, fpr, pi) => pi * tpr + (1 - pi) * (1 - fpr),
-    balanced_accuracy: (tpr, fpr) => (1 + tpr - fpr) / 2,
-    precision: (tpr, fpr, pi) => ratio(pi * tpr, positiveRate(tpr, fpr, pi)),
-    recall: (tpr) => tpr,
-    specificity: (tpr, fpr) => 1 - fpr,
-    npv: (tpr, fpr, pi) => ratio((1 - pi) * (1 - fpr), 1 - positiveRate(tpr, fpr, pi)),
-    fbeta: (tpr, fpr, pi, { b = 1 } = {}) =>
-      ratio((1 + b ** 2) * pi * tpr, b ** 2 * pi + positiveRate(tpr, fpr, pi), 0),
-    f1: (tpr, fpr, pi) => POINT_METRICS.fbeta(tpr, fpr, pi),
-    matthews_corrcoef: (tpr, fpr, pi) => {
-      const rate = positiveRate(tpr, fpr, pi);
-      return Math.sqrt(ratio(pi * (1 - pi), rate * (1 - rate), 0)) * (tpr - fpr);
-    },
-    youden: (tpr, fpr) => tpr - fpr,
-    lift: (tpr, fpr, pi) => ratio(tpr, positiveRate(tpr, fpr, pi)),
-    expected_cost: (tpr, fpr, pi, { fpCost = 1, fnCost = 1 } = {}) =>
-      fnCost * pi * (1 - tpr) + fpCost * (1 - pi) * fpr,
-  };
-
   // How many scores lie below a threshold.
   function countBelow(scores, threshold) {
     let low = 0;
@@ -169,7 +155,7 @@ const Recoup = (() => {
   }
 
   function along(roc, pi, key, parameters) {
-    const formula = POINT_METRICS[key];
+    const formula = Formulas.point[key];
     return roc.tpr.map((tpr, i) => formula(tpr, roc.fpr[i], pi, parameters));
   }
 
@@ -284,36 +270,34 @@ const Recoup = (() => {
     return area;
   }
 
-  function partialArea(tpr, fpr) {
-    const inside = fpr.findIndex((rate) => rate > PARTIAL_MAX_FPR);
+  function partialArea(tpr, fpr, _, { max_fpr: most }) {
+    const inside = fpr.findIndex((rate) => rate > most);
     const left = inside - 1;
     const slope = (tpr[inside] - tpr[left]) / (fpr[inside] - fpr[left]);
-    const edge = tpr[left] + slope * (PARTIAL_MAX_FPR - fpr[left]);
+    const edge = tpr[left] + slope * (most - fpr[left]);
     const area =
       areaUnderRoc(tpr.subarray(0, inside), fpr.subarray(0, inside)) +
-      ((PARTIAL_MAX_FPR - fpr[left]) * (tpr[left] + edge)) / 2;
-    const low = PARTIAL_MAX_FPR ** 2 / 2;
+      ((most - fpr[left]) * (tpr[left] + edge)) / 2;
+    const low = most ** 2 / 2;
     // McClish's scale: chance is 0.5 and perfection 1.
-    return 0.5 * (1 + (area - low) / (PARTIAL_MAX_FPR - low));
+    return 0.5 * (1 + (area - low) / (most - low));
   }
 
   const aucPu = ({ labeledHeads, unlabeledHeads }) => areaUnderRoc(labeledHeads, unlabeledHeads);
 
-  const directAuc = (value, { alpha, beta }) =>
-    (value - (1 - (beta - alpha)) / 2) / (beta - alpha);
-  const aulOf = (auc, pi) => pi / 2 + (1 - pi) * auc;
-
   // Losses at each score if a row is positive and if it is negative, and the means of both over
   // labeled and over unlabeled rows.
-  function properLosses({ centers, labeled, unlabeled, nLabeled, nUnlabeled }) {
-    const safe = centers.map((p) => clip(p, Number.EPSILON, 1 - Number.EPSILON));
+  function properLosses({ centers, labeled, unlabeled, nLabeled, nUnlabeled }, specs) {
     const total = (counts, loss) => counts.reduce((last, count, i) => last + count * loss[i], 0);
     const means = (loss) => [total(labeled, loss) / nLabeled, total(unlabeled, loss) / nUnlabeled];
-    const kept = (...losses) => ({ losses, means: losses.map(means) });
-    return {
-      brier: kept(centers.map((p) => (1 - p) ** 2), centers.map((p) => p ** 2)),
-      log_loss: kept(safe.map((p) => -Math.log(p)), safe.map((p) => -Math.log1p(-p))),
-    };
+    const found = {};
+    for (const { key, fixed } of Object.values(specs)) {
+      if (fixed || !(key in Formulas.proper)) continue;
+      const losses = [new Float64Array(centers.length), new Float64Array(centers.length)];
+      centers.forEach((p, i) => ([losses[0][i], losses[1][i]] = Formulas.proper[key](p)));
+      found[key] = { losses, means: losses.map(means) };
+    }
+    return found;
   }
 
   function properScore(mixture, [ifPositive, ifNegative]) {
@@ -322,35 +306,38 @@ const Recoup = (() => {
     return mixture.pi * positives + (1 - mixture.pi) * negatives;
   }
 
+  // Areas along a curve and the influence of rows on them, by the names that specs know them by.
+  const AREAS = { areaUnderRoc, areaUnderPr, stepAveragePrecision, partialArea };
+  const INFLUENCES = { stepAveragePrecision: averagePrecisionInfluence };
+
   // Every metric as [raw, recovered].
   function measure(model, mixture, roc, cut) {
-    const { pi } = mixture;
-    const auc = directAuc(model.aucPu, mixture);
-    const found = {
-      roc_auc: [auc, areaUnderRoc(roc.tpr, roc.fpr)],
-      average_precision: [
-        stepAveragePrecision(roc.rawTpr, roc.rawFpr, pi),
-        stepAveragePrecision(roc.tpr, roc.fpr, pi),
-      ],
-    };
-    const raw = {
-      pr_auc: areaUnderPr(roc.tpr, roc.fpr, pi),
-      partial_roc_auc: partialArea(roc.tpr, roc.fpr),
-      aul: aulOf(auc, pi),
-      ...pointValues(mixture, ...ratesAt(model, cut)),
-    };
-    for (const key in model.losses) raw[key] = properScore(mixture, model.losses[key].means);
-    for (const key in raw) found[key] = [raw[key], into(model.specs[key], raw[key])];
+    const points = pointValues(model.points, mixture, ...ratesAt(model, cut));
+    const found = {};
+    for (const spec of model.live) {
+      let [raw, value] = [points[spec.key], points[spec.key]];
+      if (spec.kind === "area") [raw, value] = areaValues(model, mixture, roc, spec);
+      if (spec.kind === "proper") raw = value = properScore(mixture, model.losses[spec.key].means);
+      found[spec.key] = [raw, into(spec, value)];
+    }
     return found;
   }
 
-  function pointValues(mixture, onLabeled, onUnlabeled) {
+  function areaValues(model, { alpha, beta, pi }, roc, spec) {
+    const direct = Formulas.fromAucPu[spec.key];
+    const fromPairs = direct && direct(model.aucPu, alpha, beta, pi);
+    if (direct && !spec.needs_alpha) return [fromPairs, fromPairs];
+    const area = (tpr, fpr) => AREAS[spec.script](tpr, fpr, pi, spec.params);
+    const value = area(roc.tpr, roc.fpr);
+    if (direct) return [fromPairs, value];
+    return [spec.raw_curve ? area(roc.rawTpr, roc.rawFpr) : value, value];
+  }
+
+  function pointValues(points, mixture, onLabeled, onUnlabeled) {
     const tpr = ofPositives(mixture, onLabeled, onUnlabeled);
     const fpr = ofNegatives(mixture, onLabeled, onUnlabeled);
     const values = {};
-    for (const key in POINT_METRICS) {
-      if (key !== "fbeta") values[key] = POINT_METRICS[key](tpr, fpr, mixture.pi);
-    }
+    for (const { key } of points) values[key] = Formulas.point[key](tpr, fpr, mixture.pi);
     return values;
   }
 
@@ -369,10 +356,12 @@ const Recoup = (() => {
     if (!model.intervals) return {};
     const { z, sizes } = model.intervals;
     const rates = ratesAt(model, cut);
-    const value = pointValues(mixture, ...rates);
+    const at = (onLabeled, onUnlabeled) =>
+      pointValues(model.points, mixture, onLabeled, onUnlabeled);
+    const value = at(...rates);
     const ends = [
-      wilson(rates[0], sizes[0], z).map((rate) => pointValues(mixture, rate, rates[1])),
-      wilson(rates[1], sizes[1], z).map((rate) => pointValues(mixture, rates[0], rate)),
+      wilson(rates[0], sizes[0], z).map((rate) => at(rate, rates[1])),
+      wilson(rates[1], sizes[1], z).map((rate) => at(rates[0], rate)),
     ];
     const limits = {};
     for (const key in value) {
@@ -456,19 +445,32 @@ const Recoup = (() => {
   function limitsOf(model, mixture, raw, cut) {
     if (!model.intervals) return {};
     const { t, auc_pu: observed } = model.intervals;
+    const { alpha, beta, pi } = mixture;
     const limits = mover(model, mixture, cut);
-    limits.roc_auc = observed.map((end) => directAuc(clip(end, 1e-9, 1 - 1e-9), mixture));
-    limits.aul = limits.roc_auc.map((end) => aulOf(end, mixture.pi));
-    const center = raw.average_precision[0];
-    const error = t * standardError(model, averagePrecisionInfluence(model, mixture));
-    // Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
-    const upper = center > 0 ? center * Math.exp(Math.min(error / center, 50)) : center + error;
-    limits.average_precision = limits.pr_auc = [center - error, upper];
-    for (const key in model.losses) {
-      const half = t * standardError(model, properInfluence(mixture, model.losses[key].losses));
-      limits[key] = [raw[key][0] - half, raw[key][0] + half];
+    for (const spec of model.live) {
+      const { key, kind } = spec;
+      if (kind === "point") continue;
+      const direct = Formulas.fromAucPu[key];
+      if (direct) {
+        const ends = observed.map((end) => clip(end, 1e-9, 1 - 1e-9));
+        limits[key] = ends.map((end) => direct(end, alpha, beta, pi));
+      } else if (spec.limits_of) {
+        limits[key] = limits[spec.limits_of];
+      } else if (kind === "proper" || INFLUENCES[spec.script]) {
+        const influence =
+          kind === "proper"
+            ? properInfluence(mixture, model.losses[key].losses)
+            : INFLUENCES[spec.script](model, mixture);
+        limits[key] = limitsAround(raw[key][0], t * standardError(model, influence), spec.ratio);
+      }
     }
     return limits;
+  }
+
+  // Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
+  function limitsAround(center, error, ratio) {
+    const upper = ratio && center > 0 ? center * Math.exp(Math.min(error / center, 50)) : null;
+    return [center - error, upper === null ? center + error : upper];
   }
 
   function settle(model, wanted) {
@@ -487,7 +489,7 @@ const Recoup = (() => {
     const { pi } = mixture;
     const roc = recoveredRoc(model, mixture);
     const raw = measure(model, mixture, roc, cut);
-    const metrics = estimates(model, raw, limitsOf(model, mixture, raw, cut), cut);
+    const metrics = estimates(model, raw, limitsOf(model, mixture, raw, cut), cut, true);
     const [tpr, fpr] = [metrics.recall.recovered, 1 - metrics.specificity.recovered];
     const queue = sum(model.rows.subarray(countBelow(model.scores, cut)));
     return {
@@ -508,16 +510,18 @@ const Recoup = (() => {
   function at(model, wanted = {}) {
     const { alpha, beta, threshold } = settle(model, wanted);
     const mixture = mixtureOf(model, alpha, beta);
-    const raw = pointValues(mixture, ...ratesAt(model, threshold));
+    const raw = pointValues(model.points, mixture, ...ratesAt(model, threshold));
     for (const key in raw) raw[key] = [raw[key], into(model.specs[key], raw[key])];
     return estimates(model, raw, mover(model, mixture, threshold), threshold);
   }
 
-  // Values as the page shows them, in the order that Python has them in.
-  function estimates(model, raw, limits, cut) {
+  // Values as the page shows them, in the order that Python has them in. Those that it cannot
+  // compute again stay Python's.
+  function estimates(model, raw, limits, cut, withFixed = false) {
     const found = {};
     const observed = naiveValues(model, cut);
     for (const key in model.evaluation.metrics) {
+      if (withFixed && model.specs[key].fixed) found[key] = model.evaluation.metrics[key];
       if (!(key in raw)) continue;
       const value = raw[key][1];
       const ends = limits[key] || [NaN, NaN];
@@ -534,9 +538,9 @@ const Recoup = (() => {
   }
 
   // Metrics at a threshold with every row that is not labeled taken as negative.
-  function naiveValues({ naive, specs }, cut) {
+  function naiveValues({ naive, specs, points }, cut) {
     const mixture = { alpha: 0, beta: 1, pi: naive.nLabeled / naive.nRows };
-    const values = pointValues(mixture, ...ratesAt(naive, cut));
+    const values = pointValues(points, mixture, ...ratesAt(naive, cut));
     for (const key in values) values[key] = orNull(into(specs[key], values[key]));
     return values;
   }
@@ -563,11 +567,11 @@ const Recoup = (() => {
     };
   }
 
-  // Every recovered metric over values of alpha.
+  // Every recovered metric that can be computed again, over values of alpha.
   function sensitivity(model, alphas, wanted = {}) {
     const { beta, threshold } = settle(model, wanted);
     const values = {};
-    for (const key in model.evaluation.metrics) values[key] = new Float64Array(alphas.length);
+    for (const { key } of model.live) values[key] = new Float64Array(alphas.length);
     alphas.forEach((alpha, i) => {
       const mixture = mixtureOf(model, alpha, beta);
       const found = measure(model, mixture, recoveredRoc(model, mixture), threshold);

@@ -36,6 +36,7 @@
     result,
     metrics: metricsAt(state.model, result, wanted()),
     sharesMoved: sharesMoved(),
+    shown: data.page.shown,
   });
 
   function write(texts) {
@@ -61,8 +62,8 @@
       texts[`metric.${key}.interval`] = range(item.lower, item.upper);
       texts[`metric.${key}.possible`] = range(item.bound_lower, item.bound_upper);
     }
-    for (const key of ["recall", "precision", "roc_auc"]) {
-      const write = key === "roc_auc" ? format : share;
+    for (const { key, as_share: asShare } of summaries[state.model].verdict.figures) {
+      const write = asShare ? share : format;
       texts[`tile.${key}.value`] = write(metrics[key].recovered);
       texts[`tile.${key}.interval`] = range(metrics[key].lower, metrics[key].upper, write);
       texts[`tile.${key}.naive`] = write(metrics[key].pu);
@@ -267,8 +268,8 @@
         texts[`model.${place}.${key}.interval`] = range(metrics[key].lower, metrics[key].upper);
       }
     });
-    const moved = sharesMoved();
     comparison.differences.forEach((item, i) => {
+      const moved = sharesMoved() && !model().specs[item.metric].fixed;
       const [first, second] = [found[item.first], found[item.second]];
       const gap = first[item.metric].recovered - second[item.metric].recovered;
       texts[`difference.${i}`] = signed(moved ? gap : item.difference);
@@ -295,6 +296,10 @@
     const values = all.map((one) => Recoup.sensitivity(one, alphas, { beta }));
     const wins = [];
     for (const key of new Set(comparison.wins.map((win) => win.metric))) {
+      if (model().specs[key].fixed) {
+        wins.push(...comparison.wins.filter((win) => win.metric === key));
+        continue;
+      }
       const sign = model().specs[key].higher_is_better ? 1 : -1;
       const at = (place, i) => {
         const value = values[place][key][i];

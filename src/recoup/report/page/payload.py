@@ -16,7 +16,9 @@ from recoup.evaluation import Band, Evaluation
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
 from recoup.metrics.bounds import bounds_from_table
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.point import precision as precision_at
+from recoup.metrics.spec import MetricSpec, metric_spec
+from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 # What the tables of all models together may weigh on the page, in bytes.
@@ -143,7 +145,7 @@ def _weight(tables: dict[str, Any]) -> int:
 def _model(evaluation: Evaluation) -> dict[str, Any]:
     """Everything of one model but its tables."""
     given, counts = evaluation.given, evaluation.given.counts
-    specs = {key: vars(metric_spec(key, "page_data")) for key in evaluation.metrics}
+    specs = {key: _spec(metric_spec(key, "page_data")) for key in evaluation.metrics}
     plain: dict[str, Any] = to_plain(
         {
             "evaluation": evaluation.to_dict(),
@@ -169,6 +171,13 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
         }
     )
     return plain
+
+
+def _spec(spec: MetricSpec) -> dict[str, Any]:
+    """Give what the page's script needs to know of a metric."""
+    names = ("script", "params", "raw_curve", "ratio", "limits_of")
+    more = {name: getattr(spec, name) for name in names}
+    return spec.described() | more | {"fixed": is_fixed(spec.key)}
 
 
 def _interval_parts(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -203,7 +212,7 @@ def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:
     for side, tables in (("lower", bounds.lower), ("upper", bounds.upper)):
         tpr, fpr, pi = tables.rates()
         roc |= {f"{side}_fpr": fpr, f"{side}_tpr": tpr}
-        precision = POINT_METRICS["precision"].from_rates(tpr, fpr, pi)
+        precision = precision_at.from_rates(tpr, fpr, pi)
         precision[0] = precision[1]
         pr |= {f"{side}_recall": tpr, f"{side}_precision": precision}
     return {"roc": roc, "pr": pr}

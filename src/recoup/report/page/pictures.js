@@ -8,8 +8,6 @@ const Pictures = (() => {
   const { curves, dots, percent, short, DASHES } = Charts;
   const { digits, missing, share } = Words;
   const { format } = Recoup;
-  const ALPHA_METRICS = ["roc_auc", "precision", "f1", "accuracy"];
-  const THRESHOLD_METRICS = ["precision", "recall", "f1"];
   // Densities times width of the axis beyond which one spike would press all the rest flat.
   const STEEP = 8;
   const color = (place) => `var(--c${place % 6})`;
@@ -89,7 +87,7 @@ const Pictures = (() => {
     curves(figureOf("threshold"), {
       x: { ...unit, label: "Share of rows flagged", format: percent },
       y: { ...unit, label: "Value" },
-      lines: THRESHOLD_METRICS.map((key, i) => ({
+      lines: view.shown.threshold.map((key, i) => ({
         x: result.lift.positiveRate,
         y: result.along(key),
         color: color(i),
@@ -97,7 +95,7 @@ const Pictures = (() => {
         name: label(key),
       })),
       marks: [{ x: result.positiveRate, color: "var(--grey)", name: "this threshold" }],
-      facts: `At this threshold ${THRESHOLD_METRICS.map(
+      facts: `At this threshold ${view.shown.threshold.map(
         (key) => `${label(key)} ${format(metrics[key].recovered)}`,
       ).join(", ")}.`,
     });
@@ -205,7 +203,7 @@ const Pictures = (() => {
   }
 
   // Metrics over alpha, which take many recoveries.
-  function drawOverAlpha({ model: one, result, sharesMoved, position }, alphas, values) {
+  function drawOverAlpha({ model: one, result, sharesMoved, position, shown }, alphas, values) {
     const label = (key) => one.specs[key].label;
     const top = alphas[alphas.length - 1];
     const [low, high] = one.evaluation.alpha_interval || [];
@@ -227,14 +225,14 @@ const Pictures = (() => {
       x: { low: 0, high: top, label: "alpha: positives among unlabeled rows" },
       y: { ...unit, label: "Value" },
       bands: !sharesMoved && low !== undefined ? [interval] : [],
-      lines: ALPHA_METRICS.map((key, i) => ({
+      lines: shown.alpha.map((key, i) => ({
         x: alphas, y: values[key], color: color(i), dash: DASHES[i], name: label(key),
       })),
       marks: [
         { x: position.alpha, color: "var(--ink)", name: "alpha here" },
         ...(result.alphaUpper < top ? [limit] : []),
       ],
-      facts: `${ALPHA_METRICS.map(
+      facts: `${shown.alpha.map(
         (key) => `${label(key)} from ${format(values[key][0])} to ${format(values[key][last])}`,
       ).join("; ")}.`,
     });

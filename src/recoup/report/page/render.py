@@ -18,15 +18,15 @@ from recoup._core.prior import Prior
 from recoup.evaluation import Evaluation
 from recoup.evaluation.compare import Comparison
 from recoup.plot.curves import percent
+from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
+from recoup.report.page.script import is_fixed, page_script
 from recoup.report.page.summarize import summarize
 from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES, whole_percent
 
 ROOM = Path(__file__).parents[1]
-SCRIPTS = (
-    *("page/formulas.js", "page/words.js", "shared/charts.js", "page/pictures.js", "page/page.js"),
-)
+SCRIPTS = ("page/words.js", "shared/charts.js", "page/pictures.js", "page/page.js")
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
 COMMAND_SHOWN = 4000
@@ -113,8 +113,10 @@ class Report:
             "names": shown,
             "summaries": summaries,
             "comparison": versus,
+            "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
         }
-        scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
+        scripts = {"page/formulas.js": page_script()}
+        scripts |= {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
         page: str = (
             environment()
             .get_template("page/report.html.j2")
@@ -127,6 +129,7 @@ class Report:
                 chosen=chosen,
                 data=data,
                 figures=_figures(data["models"]),
+                fixed={key for one in models.values() for key in one if is_fixed(key)},
                 has_truth=bool(self.truth),
                 call=call,
                 about_call=about_call,

@@ -12,14 +12,13 @@ import numpy as np
 from recoup._core.registry import registered
 from recoup._core.results import to_plain
 from recoup.evaluation import Estimate, Evaluation
-from recoup.metrics.spec import metric_spec
+from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.plot.curves import percent
 from recoup.report.page.verdict import verdict
 
 __all__ = ["data_digest", "percent", "sentences", "summarize"]
 
 CHANCE = 0.05
-KINDS = {"area": "Ranking", "point": "At threshold", "proper": "Probabilities"}
 N_POINTS = 10
 SOURCES = {
     "roc_auc": "AUC and balanced accuracy: Jain, White, Radivojac (2017), Recovering true "
@@ -265,7 +264,7 @@ def _settings(evaluation: Evaluation) -> dict[str, str]:
 
 def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str, Any]]:
     groups = []
-    for kind, title in KINDS.items():
+    for kind, title in HEADINGS.items():
         rows = []
         for key, item in evaluation.metrics.items():
             spec = metric_spec(key, "summarize")
@@ -275,7 +274,7 @@ def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str
         if kind == "point":
             title += f" {evaluation.threshold:.4g}"
         if rows:
-            groups.append({"title": title, "kind": KINDS[kind], "metrics": rows})
+            groups.append({"title": title, "kind": HEADINGS[kind], "metrics": rows})
     return groups
 
 
@@ -317,8 +316,10 @@ def _sources(evaluation: Evaluation) -> list[str]:
     bounded = any(not math.isnan(item.bound_lower) for item in evaluation.metrics.values())
     found = [text for key, text in SOURCES.items() if bounded or key != "bounds"]
     estimate = evaluation.prior_estimate
+    if estimate is None:
+        return found
     known = registered("priors")
-    if estimate is not None and estimate.method in known:
+    if estimate.method in known:
         found.append(
             f"Estimate of alpha by {estimate.method}: {known[estimate.method].tags.source}."
         )

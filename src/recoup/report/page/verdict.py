@@ -13,7 +13,7 @@ from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.metrics.area import auc_pu, direct_auc
 from recoup.metrics.measure import observed_rates_at
 from recoup.metrics.rates import Mixture
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import metric_spec
 from recoup.plot.curves import percent
 
 # The page's script fills these again when a reader moves a slider.
@@ -41,10 +41,11 @@ PHRASES = {
     "stretch_green": "Undoing the mix of positives stretches every error {times} times, which the "
     "intervals include.",
 }
+# Title, words below it, and whether the number is shown in percent.
 TITLE_FIGURES = {
-    "recall": ("Positives found", "recall at the threshold"),
-    "precision": ("Flagged rows that are positive", "precision at the threshold"),
-    "roc_auc": ("Quality of the ranking", "AUC: 0.5 is chance, 1 is perfect"),
+    "recall": ("Positives found", "recall at the threshold", True),
+    "precision": ("Flagged rows that are positive", "precision at the threshold", True),
+    "roc_auc": ("Quality of the ranking", "AUC: 0.5 is chance, 1 is perfect", False),
 }
 LEVELS = {
     "green": "speaks for it",
@@ -85,8 +86,9 @@ def verdict(evaluation: Evaluation) -> dict[str, Any]:
         "light": {"level": level, "word": LIGHTS[level], "reasons": reasons},
         "doubts": doubts(evaluation),
         "figures": [
-            {"key": key, "title": title, "about": about} | _figure(evaluation[key])
-            for key, (title, about) in TITLE_FIGURES.items()
+            {"key": key, "title": title, "about": about, "as_share": as_share}
+            | _figure(evaluation[key])
+            for key, (title, about, as_share) in TITLE_FIGURES.items()
         ],
     }
 
@@ -397,6 +399,6 @@ def _at_threshold(evaluation: Evaluation, mixture: Mixture) -> dict[str, Any]:
     rates = [part[0] for part in observed_rates_at(evaluation.table, cut)]
     tpr, fpr = mixture.true_rates(*rates)
     return {
-        key: np.asarray(POINT_METRICS[key].from_rates(tpr, fpr, mixture.pi))
+        key: np.asarray(metric_spec(key, "verdict").formula(tpr, fpr, mixture.pi))
         for key in ("recall", "precision")
     }
