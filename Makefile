@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV = .venv
 PEERS = .venv-peers
 BIN = $(VENV)/bin
+NODE = node_modules
 # Hours of work lie under build, so clean leaves it alone. The scripts read the same variable.
 export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -24,6 +25,7 @@ help:
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
+	@echo 'make house         count how easily somebody new finds their way in the code'
 	@echo 'make clean         remove environments, caches and packages, but not what studies did'
 	@echo 'make clean-study   remove build, where studies keep what they did: stopped ones go on'
 	@echo '                   from there'
@@ -39,11 +41,15 @@ test: system $(VENV)/.installed-test lint
 check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-test $(NODE)/.installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NODE)/.bin/biome check --error-on-warnings
+	for room in shared page leaderboard; do \
+	    $(NODE)/.bin/tsc -p src/recoup/report/$$room || exit 1; \
+	done
 
 # Not --quiet: it hides warnings from --strict too.
 docs: $(VENV)/.installed-docs
@@ -56,12 +62,17 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.kernel_means
 	$(PEERS)/bin/python -m tools.speed.peers
 
-reproduce: data $(VENV)/.installed
-	for paper in $$($(BIN)/python -c 'from papers import papers; print(*papers())'); do \
-	    $(BIN)/python -m papers $$paper --full --out docs/papers/$$paper || exit 1; \
+# For a look at one paper: make reproduce PAPERS=ramola2019 SIZE=--tiny OUT=build/papers
+PAPERS ?= $(notdir $(patsubst %/experiment.py,%,$(wildcard papers/*/experiment.py)))
+SIZE ?= --full
+OUT ?= docs/papers
+
+reproduce: data $(VENV)/.installed-cluster
+	@for paper in $(PAPERS); do \
+	    echo "$(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper"; \
+	    $(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper || exit 1; \
 	done
-	$(BIN)/python -c 'from papers import write_overview as write; \
-	    write("docs/papers", "docs/papers.md")'
+	$(BIN)/python -c 'from papers import write_overview as write; write("$(OUT)", "$(OUT).md")'
 
 study: $(VENV)/.installed
 	$(BIN)/python -m tools.studies.intervals
@@ -84,6 +95,9 @@ train-priors: data $(VENV)/.installed-torch
 	rm -f $(RECOUP_STUDY)/auto_rows.npz  # what the networks before these said
 	$(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto.npz
 
+house: $(VENV)/.installed-test
+	$(BIN)/python -m tools.house
+
 data:
 	@if [ ! -d "$$RECOUP_DATA" ]; then \
 	    echo 'Name the folder of the datasets: make ... RECOUP_DATA=...; "recoup list datasets"' \
@@ -92,7 +106,7 @@ data:
 	fi
 
 clean:
-	rm -rf $(VENV) $(PEERS) dist site recoup-demo .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(PEERS) $(NODE) dist site recoup-demo .hypothesis .import_linter_cache \
 	    .mypy_cache .pytest_cache .ruff_cache
 	find src tests papers tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -114,6 +128,10 @@ $(VENV)/.installed-test: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[test]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-cluster: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) -e '.[cluster]'
+	@touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-docs: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) -e '.[docs]'
 	@touch $@ $(VENV)/.installed
@@ -127,7 +145,13 @@ $(PEERS)/.installed: pyproject.toml constraints.txt
 	$(PEERS)/bin/$(INSTALL) -e . pulearn==0.2.0 quapy==0.2.3
 	@touch $@
 
-# The report is tested in a real browser, and Spark needs Java 17 or later.
+# Only checks of the report's scripts come from npm. package-lock.json names no registry.
+$(NODE)/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The report is tested in a real browser, its scripts are checked with Node.js, and Spark needs Java
+# 17 or later.
 
 HAS_CHROMIUM = command -v chromium || command -v chromium-browser || command -v google-chrome
 HAS_JAVA = java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' \
@@ -137,11 +161,13 @@ system:
 	@missing=(); \
 	{ $(HAS_CHROMIUM); } >/dev/null || missing+=(chromium); \
 	{ $(HAS_JAVA); } 2>/dev/null || missing+=(default-jre-headless); \
+	{ command -v node && command -v npm; } >/dev/null || missing+=(nodejs npm); \
 	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
 	root=(); if [ "$$(id -u)" -ne 0 ]; then root=(sudo); fi; \
 	if ! command -v apt-get >/dev/null || ! command -v "$${root[0]:-true}" >/dev/null; then \
 	    echo "The tests need system packages that make cannot install here: $${missing[*]}." >&2; \
-	    echo "Install a Chromium browser and a Java runtime, 17 or later, and try again." >&2; \
+	    echo "Install a Chromium browser, a Java runtime, 17 or later, and Node.js with npm, and" \
+	        "try again." >&2; \
 	    exit 1; \
 	fi; \
 	"$${root[@]}" apt-get update -qq \

@@ -1,20 +1,19 @@
-"""Experiments of the papers behind recoup, repeated: one module per paper.
+"""Experiments of the papers behind recoup, repeated: one folder per paper.
 
-A module holds one ``EXPERIMENT``, and its name is the paper's key.
+The name of a folder is the paper's key; its ``experiment.py`` holds one ``EXPERIMENT``.
 """
 
-from papers._experiment import (
+from papers.experiment import (
     Claim,
     Experiment,
     Page,
-    Reproduction,
     Run,
     datasets_at_hand,
     markdown_table,
     papers,
-    reproduce,
 )
-from papers._overview import write_overview
+from papers.overview import write_overview
+from papers.reproduction import Reproduction, reproduce
 
 __all__ = [
     "Claim",

@@ -10,12 +10,14 @@ import typer
 from recoup.cli import Command
 from recoup.cli._options import AsJson
 from recoup.cli._output import make_table, plain, print_json, print_written, stdout
+from recoup.cli._runs import shown_progress, stoppable
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from papers import Reproduction
+    from papers.experiment import Size
 
 
 app = typer.Typer(
@@ -25,7 +27,7 @@ app = typer.Typer(
 
 
 @app.command(cls=Command)
-def reproduce(
+def repeat(
     name: Annotated[
         str | None,
         typer.Argument(metavar="PAPER", help="Key of a paper; without it, they are listed."),
@@ -52,7 +54,8 @@ def reproduce(
 
     What is finished is kept: a stopped experiment, started again, goes on where it was.
     """
-    chosen = [size for size, on in (("quick", quick), ("full", full), ("tiny", tiny)) if on]
+    asked: tuple[tuple[Size, bool], ...] = (("quick", quick), ("full", full), ("tiny", tiny))
+    chosen = [size for size, on in asked if on]
     if len(chosen) > 1:
         raise InvalidInputError(
             f"reproduce takes one size. Got {' and '.join(f'--{size}' for size in chosen)}. "
@@ -65,10 +68,12 @@ def reproduce(
             )
         _list_papers(as_json)
         return
-    from papers import reproduce as repeat
+    from papers.reproduction import STORE, reproduce
 
     size = chosen[0] if chosen else "quick"
-    found = repeat(name, size, jobs=jobs, out=out)  # type: ignore[arg-type]
+    folder = Path("recoup-reproduce") / name if out is None else out
+    with stoppable(folder / STORE), shown_progress(name) as watch:
+        found = reproduce(name, size, jobs=jobs, out=folder, watch=watch)
     if as_json:
         print_json(found.to_dict())
         return
@@ -80,7 +85,7 @@ def reproduce(
 def _list_papers(as_json: bool) -> None:
     """List the papers whose experiments can be repeated."""
     from papers import papers as keys
-    from papers._experiment import experiment
+    from papers.experiment import experiment
 
     rows = [
         {"key": found.key, "title": found.title, "citation": found.citation}

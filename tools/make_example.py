@@ -44,7 +44,8 @@ def out_of_fold_scores(model: ClassifierMixin, X: np.ndarray, s: np.ndarray) -> 
     _, copies = np.unique(X, axis=0, return_inverse=True)
     folds = StratifiedGroupKFold(n_splits=5, shuffle=True, random_state=SEED)
     proba = cross_val_predict(model, X, s, groups=copies, cv=folds, method="predict_proba")
-    return proba[:, 1].round(6)
+    scores: np.ndarray = proba[:, 1].round(6)
+    return scores
 
 
 def main() -> None:

@@ -254,7 +254,7 @@ def test_a_cluster_is_free_again_after_an_interrupt(recoup, write_plan, dask, tm
     worker = dask("worker", address, "--nthreads", "1", "--no-dashboard")
 
     def works():
-        return any("isolate" in command(pid) for pid in descendants(worker.pid))
+        return any("bench.worker" in command(pid) for pid in descendants(worker.pid))
 
     wait_for(works)
     os.killpg(first.pid, signal.SIGINT)

@@ -10,7 +10,8 @@ from http.client import HTTPException
 import psutil
 import pytest
 from distributed import Security
-from test_cli import run
+
+from commands import run
 
 HANGS = "{datasets: [iris], label_frequencies: [0.5], learners: [hangs], seeds: [1, 2]}"
 SECONDS_TO_TRY = 1.5

@@ -11,6 +11,7 @@ from recoup.bench import Job, Plan, trial, trial_data
 from recoup.bench.measure import distributions, recovered_metrics, true_metrics
 from recoup.bench.store import measured_columns
 from recoup.bench.trial_data import draw_rows
+from recoup.bench.worker import execute
 
 BASE = Job("iris", "single-sample", "scar", 0.5, 0.0, "naive", {}, 2, "honest")
 REFERENCES = {key for key, cls in registered("learners").items() if cls.tags.requires_true_labels}
@@ -104,7 +105,7 @@ def poisoned(monkeypatch):
 
 @pytest.mark.parametrize("key", HONEST)
 def test_an_honest_run_looks_at_no_class_before_the_end(poisoned, key):
-    found = trial.execute(short(key).definition)
+    found = execute(trial.measure_trial, short(key).definition)
     assert found["status"] == "done", found["reason"]
     assert 0 <= found["row"]["roc_auc"] <= 1
 
@@ -113,7 +114,7 @@ def test_an_honest_run_looks_at_no_class_before_the_end(poisoned, key):
     ("key", "protocol"), [("nnpu", "oracle"), ("pn", "honest"), ("oracle", "honest")]
 )
 def test_the_poison_works_where_classes_are_used(poisoned, key, protocol):
-    found = trial.execute(short(key, protocol=protocol).definition)
+    found = execute(trial.measure_trial, short(key, protocol=protocol).definition)
     assert found["status"] == "failed"
     assert "TouchedError" in found["reason"]
 
@@ -121,7 +122,7 @@ def test_the_poison_works_where_classes_are_used(poisoned, key, protocol):
 def test_two_fits_give_the_same_numbers():
     for key in ("nnpu", "bagging-pu", "vpu"):
         job = short(key, mechanism="s2", scheme="case-control")
-        twice = [trial.execute(job.definition) for _ in range(2)]
+        twice = [execute(trial.measure_trial, job.definition) for _ in range(2)]
         names = [name for name in measured_columns() if not name.startswith(("seconds", "peak"))]
         one, other = ({name: found["row"].get(name) for name in names} for found in twice)
         assert one == other
@@ -171,26 +172,26 @@ def test_what_is_not_at_hand_is_skipped(monkeypatch, tmp_path):
     monkeypatch.setattr(trial_data, "_absent", {})
     trial_data._loaded.cache_clear()
     job = replace(BASE, dataset="batteryless_s1")
-    found = trial.execute(job.definition)
+    found = execute(trial.measure_trial, job.definition)
     assert found["status"] == "skipped"
     assert "RECOUP_DATA" in found["reason"]
     assert "batteryless_s1" in trial_data._absent
 
 
 def test_what_a_learner_refuses_is_skipped():
-    found = trial.execute(replace(BASE, key="mpe-pu").definition)
+    found = execute(trial.measure_trial, replace(BASE, key="mpe-pu").definition)
     assert found["status"] == "skipped"
     assert "labeled rows" in found["reason"]
 
 
 def test_what_cannot_be_drawn_is_skipped():
-    found = trial.execute(replace(BASE, label_frequency=0.001).definition)
+    found = execute(trial.measure_trial, replace(BASE, label_frequency=0.001).definition)
     assert found["status"] == "skipped"
     assert "at least one" in found["reason"]
 
 
 def test_a_row_has_all_that_was_measured():
-    found = trial.execute(short("nnpu").definition)
+    found = execute(trial.measure_trial, short("nnpu").definition)
     row, details = found["row"], found["details"]
     missing = {name for name in measured_columns() if row.get(name) is None}
     assert missing <= {"peak_gpu_memory", "recovered_precision", "alpha_estimate"}
@@ -206,11 +207,13 @@ def test_oracle_propensities_reach_the_learner_that_takes_them():
     job = replace(
         BASE, key="propensity-weighted", dataset="breast_cancer", mechanism="s2", protocol="oracle"
     )
-    assert trial.execute(job.definition)["status"] == "done"
+    assert execute(trial.measure_trial, job.definition)["status"] == "done"
 
 
 def test_a_ranking_without_threshold_has_the_metrics_of_a_ranking():
-    row = trial.execute(replace(BASE, key="pu-aul", dataset="breast_cancer").definition)["row"]
+    row = execute(
+        trial.measure_trial, replace(BASE, key="pu-aul", dataset="breast_cancer").definition
+    )["row"]
     assert row["roc_auc"] > 0.5
     assert row.get("accuracy") is None
     assert row["recovered_roc_auc"] is not None
@@ -282,15 +285,15 @@ def test_distributions_hold_the_chances_that_a_learner_estimates():
 @pytest.mark.parametrize(("key", "estimates"), [("sar-em", True), ("naive", False)])
 def test_a_run_keeps_the_chances_that_its_learner_estimates(key, estimates):
     plan = Plan(datasets=["iris"], label_frequencies=[0.5], learners=[key], seeds=[1])
-    found = trial.execute(plan.jobs()[0].definition)
+    found = execute(trial.measure_trial, plan.jobs()[0].definition)
     assert ("estimated" in found["details"]["distributions"]) == estimates
 
 
 def test_what_ran_before_in_a_process_changes_neither_time_nor_memory():
     """The first run pays for no import, and the second for nothing that the first left behind."""
-    first = trial.execute(short("naive").definition)["row"]
-    trial.execute(short("nnpu").definition)
-    second = trial.execute(short("naive").definition)["row"]
+    first = execute(trial.measure_trial, short("naive").definition)["row"]
+    execute(trial.measure_trial, short("nnpu").definition)
+    second = execute(trial.measure_trial, short("naive").definition)["row"]
     # Some megabytes are the allocator's; a library takes hundreds.
     assert first["peak_memory"] < 50e6
     assert second["peak_memory"] < 50e6

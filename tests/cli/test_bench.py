@@ -7,7 +7,7 @@ import pytest
 
 from commands import run
 from recoup.bench import Store, read_plan
-from recoup.cli.bench import _state
+from recoup.cli._runs import _state
 
 PLAN = """
 datasets: [iris]
@@ -156,7 +156,7 @@ def test_an_address_that_can_be_none_is_said_at_once(folder, address):
 
 
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(folder, monkeypatch):
-    monkeypatch.setattr("recoup.bench.runner.SECONDS_TO_CONNECT", 0.5)
+    monkeypatch.setattr("recoup.bench.cluster.SECONDS_TO_CONNECT", 0.5)
     result = run("bench", "run", "mine.yaml", "--scheduler", "tcp://127.0.0.1:9")
     assert_one_line(result, "no Dask scheduler at 'tcp://127.0.0.1:9'")
 

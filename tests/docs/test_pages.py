@@ -24,7 +24,7 @@ from recoup.bench import Plan
 from recoup.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-# recoup reproduce writes this page, with commands that take hours.
+# make reproduce writes this page, with commands that take hours.
 WRITTEN_BY_COMMANDS = {"papers.md"}
 PAGES = sorted(
     path for path in (ROOT / "docs").glob("*.md") if path.name not in WRITTEN_BY_COMMANDS
@@ -38,6 +38,7 @@ NOT_RUN = {
     "recoup bench report smoke.sqlite --out site": "needs that run",
     "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",
     "recoup bench run plan.yaml --scheduler tcp://head:8786": "needs a cluster",
+    "recoup bench run plan.yaml --scheduler tls://head:8786": "needs a cluster with certificates",
     "dask scheduler --port 8786": "serves until it is stopped",
     "dask worker tcp://head:8786 --nthreads 8": "works until it is stopped",
     "dask worker tcp://head:8786 --nthreads 4 --resources GPU=4": "works until it is stopped",

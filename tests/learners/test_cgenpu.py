@@ -9,6 +9,7 @@ import pytest
 import torch
 from sklearn.datasets import make_moons
 
+from learners.batches import Column, batch_of, columns
 from learners.toy import assert_same_bits, small_network
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
@@ -301,3 +302,41 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^CGenPU.fit needs {message}"):
         CGenPU(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def judges(**settings):
+    """Return a learner whose A reads the first feature and whose D the second, and a batch.
+
+    Its generator makes always the same two positives and two negatives.
+    """
+    learner = CGenPU(remembered_rows=None, **settings)
+    learner.alpha_ = None
+    learner.network_, learner.discriminator_ = Column(0), Column(1)
+    learner.generator_ = torch.nn.Identity()
+    parts = [
+        columns(chances(*a).logit(), chances(*d).logit())
+        for a, d in (
+            ((0.9, 0.6), (0.8, 0.7)),  # labeled
+            ((0.3, 0.5), (0.6, 0.9)),  # unlabeled
+            ((0.7, 0.8), (0.3, 0.2)),  # made positives
+            ((0.3, 0.1), (0.4, 0.1)),  # made negatives
+        )
+    ]
+    learner._made = lambda n: torch.cat(parts[2:])
+    return learner, batch_of(parts[0], parts[1], learner.network_)
+
+
+def test_the_judges_learn_from_labeled_and_from_made_rows():
+    learner, batch = judges(prior_weight=2.0)
+    plain = 0.598002 + 0.287767
+    assert learner._judging_loss(batch).item() == pytest.approx(plain, abs=1e-6)
+    learner.alpha_ = 0.25
+    expected = plain + 2 * (0.4 - 0.25)
+    assert learner._judging_loss(batch).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.5])
+def test_the_generator_deceives_one_judge_and_follows_the_other(weight):
+    learner, batch = judges(auxiliary_weight=weight)
+    expected = 3.016143 + weight * -0.020326
+    assert learner._making_loss(batch).item() == pytest.approx(expected, abs=1e-6)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from learners.batches import batch_of, column, rows_of
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.stages import cosine
@@ -101,3 +102,44 @@ def test_wrong_settings_are_refused(wrong, message):
     X, s, *_ = toy_rows(0, "case-control")
     with pytest.raises(InvalidInputError, match=f"^DistPU.fit {message}"):
         DistPU(**{"alpha": 0.4, "scheme": "case-control"} | wrong).fit(X, s)
+
+
+def test_the_second_stage_aligns_and_minimizes_entropies():
+    learner = DistPU(entropy=0.1)
+    learner.pi_, learner._memory = 0.4, {"entropy weight": tensor(0.0)[0]}
+    mixed = tensor(0.4, -0.3, 1.2)
+    expected = 0.353871 + 0.04 * entropy(mixed).item()
+    assert learner._main_loss(P, U, mixed).item() == pytest.approx(expected, abs=1e-6)
+    learner.epochs = 60
+    learner._begin(2, 30)
+    expected += 0.1 * (1.171573e-3 / 0.004) * 0.548147
+    assert learner._main_loss(P, U, mixed).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_rows_are_mixed_with_targets_that_follow_the_network(scheme):
+    # Two labeled rows, of which the first is in the population of a single sample too.
+    scores = [2.0, 1.0, -1.0, 0.5]
+    labeled, population = column(2.0, 0.0), column(*scores)
+    order = torch.tensor([4, 2, 5, 0, 3, 1])
+    batch = batch_of(labeled, population, share=tensor(0.75)[0], order=order)
+    learner = DistPU(scheme=scheme, mixing_weight=3.0)
+    learner.pi_, learner._memory = 0.4, {}
+    learner._prepare(rows_of(batch))
+    has_label = torch.tensor([True, True, scheme == "single-sample", False, False, False])
+    guesses = torch.where(has_label, 1.0, tensor(0, 0, 0, 0.6, 0.3, 0.2))
+    learner._memory |= {"has label": has_label, "targets": guesses.clone()}
+    found = learner._mixing_loss(batch).item()
+
+    rows, targets = batch.rows[:, 0], guesses
+    if scheme == "single-sample":
+        rows, targets, order = rows[2:], targets[2:], order[2:]
+    partner = order.argsort()
+    mixed = 0.75 * rows + 0.25 * rows[partner]
+    wanted = 0.75 * targets + 0.25 * targets[partner]
+    against = -(wanted * mixed.sigmoid().log() + (1 - wanted) * (-mixed).sigmoid().log()).mean()
+    plain = learner._main_loss(labeled[:, 0], population[:, 0], mixed)
+    assert found == pytest.approx((plain + 3 * against).item(), abs=1e-9)
+    # The next step starts from what the network says now, but for labeled rows.
+    now = torch.where(has_label, 1.0, batch.rows[:, 0].sigmoid())
+    assert learner._memory["targets"][2:].tolist() == pytest.approx(now[2:].tolist(), abs=1e-6)

@@ -1,9 +1,12 @@
 """HolisticPU: trends, the break between them, both losses, and what the two networks do."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
+from learners.batches import batch_of, columns
 from learners.toy import (
     SCHEMES,
     SETTINGS,
@@ -304,3 +307,36 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^HolisticPU.fit {message}"):
         HolisticPU(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def watching(**memory):
+    """Return a learner whose weak view is the row, and whose strong one is twice as far out."""
+    learner = HolisticPU(smoothing=0.2)
+    learner._views = SimpleNamespace(weak=lambda rows: rows, strong=lambda rows: 2 * rows)
+    learner._memory = {name: torch.tensor(value) for name, value in memory.items()}
+    return learner
+
+
+def cost(scores, target):
+    scores = np.asarray(scores)
+    return np.mean(target * np.log1p(np.exp(-scores)) + (1 - target) * np.log1p(np.exp(scores)))
+
+
+LABELED, OTHERS = [1.5, -0.5], [-3.0, 0.4, 2.5]
+
+
+def test_the_first_network_learns_labels_in_two_views():
+    found = watching()._label_loss(batch_of(columns(LABELED), columns(OTHERS))).item()
+    views = [2 * LABELED[0], 2 * LABELED[1], *LABELED]
+    assert found == pytest.approx(cost(views, 0.9) + cost(OTHERS, 0.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("trusted", [0.0, 0.6])
+def test_the_second_network_learns_pseudo_labels_as_far_as_they_are_trusted(trusted):
+    labels = [1.0, 1.0, 0.0, 1.0, 1.0]
+    learner = watching(**{"trust": trusted, "pseudo-labels": labels})
+    found = learner._pseudo_label_loss(batch_of(columns(LABELED), columns(OTHERS))).item()
+    pseudo = cost(OTHERS, trusted * np.array([0.0, 1.0, 1.0]))
+    # Sure in the weak view, from log(9) on: the first as a negative, the last as a positive.
+    strong = (np.log1p(np.exp(-6.0)) + np.log1p(np.exp(-5.0))) / 3
+    assert found == pytest.approx(cost(LABELED, 1.0) + pseudo + strong, abs=1e-6)

@@ -1,23 +1,23 @@
 """LaGAM: the balanced loss, the step for trial, contrast, clusters, and labels that move."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from learners.batches import batch_of, columns
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.contrast import contrastive_losses, k_means, nearest
 from recoup.learners._training.stages import Batch
 from recoup.learners.lagam import (
     LaGAM,
     balanced_loss,
-    contrastive_losses,
-    k_means,
     label_gradient,
     label_momentum,
-    nearest,
     support_loss,
     weight_gradient,
 )
@@ -322,3 +322,54 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^LaGAM.fit {message}"):
         LaGAM(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def a_step(contrast):
+    """Return a learner that reads scores off the first feature, and a batch to take a step with."""
+    learner = LaGAM(temperature=0.5, neighbors=1)
+    learner._views = SimpleNamespace(weak=lambda rows: rows, strong=lambda rows: rows.flip(1))
+    learner._contrast, learner._projection = contrast, lambda features: features
+    learner._seen = lambda rows: (rows, rows[:, 0])
+    learner._memory = {
+        "labels": numbers(1, 0.2, 0.4, 0.3),
+        "cluster": torch.tensor([0, 0, 0, 1]),
+        "neighbors": torch.tensor(False),
+    }
+    learner._moved = lambda batch, features, scores, labels: labels
+    rows = columns([2.0, 1.0, -1.0, 0.5], [0.5, 1.0, 1.0, -2.0])
+    draws = {"share": numbers(0.75)[0], "order": torch.tensor([3, 2, 0, 1])}
+    return learner, batch_of(rows[:1], rows[1:], **draws)
+
+
+def test_a_step_learns_soft_labels_of_rows_and_of_mixtures():
+    learner, batch = a_step(contrast=0.0)
+    labels, scores, order = learner._memory["labels"], batch.rows[:, 0], batch.draws["order"]
+    mixed = 0.75 * scores + 0.25 * scores[order], 0.75 * labels + 0.25 * labels[order]
+    expected = balanced_loss(scores, labels) + balanced_loss(*mixed)
+    assert learner._loss(batch).item() == pytest.approx(expected.item(), abs=1e-9)
+    moved = numbers(1, 0.9, 0.1, 0.8)
+    learner._moved = lambda batch, features, scores, labels: moved
+    expected = balanced_loss(scores, moved)
+    expected = expected + balanced_loss(mixed[0], 0.75 * moved + 0.25 * moved[order])
+    assert learner._loss(batch).item() == pytest.approx(expected.item(), abs=1e-9)
+    assert learner._memory["labels"].tolist() == moved.tolist()
+    # Labels that were not moved yet are the first ones, in the warm-up.
+    learner._moved = None
+    learner._warm_up_loss(batch)
+
+
+def test_a_step_draws_rows_of_a_cluster_and_class_together():
+    plain, weighed = a_step(contrast=0.0), a_step(contrast=2.0)
+    rows = weighed[1].rows
+    views = [torch.nn.functional.normalize(part) for part in (rows, rows.flip(1))]
+    # The first two are alike in cluster and class, the third is of the other class.
+    kind = torch.tensor([0, 0, 1, 2])
+    partners = (kind[:, None] == kind).repeat(1, 2)
+    twins, groups = (part.item() for part in contrastive_losses(*views, partners, 0.5))
+    assert abs(groups - twins) > 0.01
+    for warm_up, expected in ((False, twins + groups), (True, twins)):
+        found, without = (
+            learner._loss(batch, with_first_labels=warm_up).item()
+            for learner, batch in (weighed, plain)
+        )
+        assert found - without == pytest.approx(2 * expected, abs=1e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from learners.batches import Column, batch_of, columns, rows_of
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
@@ -202,3 +203,20 @@ def test_labeled_rows_are_kept_however_badly_they_fit():
     trained_on = seen[1]
     assert len(trained_on) == 25
     assert (trained_on == -6).sum() == 5
+
+
+def test_a_step_fits_both_networks_to_what_the_other_said():
+    batch = batch_of(columns(H[3:], ETA[3:]), columns(H[:3], ETA[:3]))
+    learner = LBE(kept=1.0)
+    learner.network_, learner.propensity_network_ = batch.network, Column(1)
+    learner._rows = rows_of(batch)
+    learner._memory = {
+        "labeled": learner._rows.has_label,
+        "posterior": torch.full((4,), 0.5, dtype=torch.float64),
+    }
+    learner._look(0)
+    chances = learner._memory["posterior"].tolist()
+    assert chances == pytest.approx([1, 0.512195, 0.818182, 0.183673], abs=1e-6)
+    # A step draws labeled and other rows from one urn.
+    pooled = Batch(batch.rows, torch.arange(0), torch.arange(4), {}, batch.network)
+    assert learner._step(pooled).item() == pytest.approx(0.511978 + 0.538863, abs=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from learners.batches import batch_of, rows_of
 from learners.toy import (
     SCHEMES,
     SETTINGS,
@@ -145,3 +146,23 @@ def test_wrong_settings_are_refused(wrong, message):
     X, s, *_ = toy_rows(0, "case-control")
     with pytest.raises(InvalidInputError, match=f"^MPEPU.fit {message}"):
         MPEPU(scheme="case-control", **wrong).fit(X, s)
+
+
+def test_an_epoch_ignores_the_share_alpha_that_scores_highest():
+    labeled, population = logit(0.8, 0.95), logit(0.9, 0.2, 0.6, 0.1, 0.7)
+    batch = batch_of(labeled[:, None], population[:, None])
+    learner = MPEPU(alpha=0.4, scheme="case-control")
+    learner.alpha_ = learner.pi_ = 0.4
+    learner._rows, learner._memory = rows_of(batch), {}
+    learner.network_ = batch.network
+    learner._prepare(learner._rows)
+    everything = learner._loss(batch).item()
+    negative = -torch.log1p(-population.sigmoid()).mean().item()
+    assert everything == pytest.approx((0.137218 + negative) / 2, abs=1e-6)
+    learner._choose_rows(0)
+    # Rows of 0.9 and 0.7 are left out: see the value above.
+    assert learner._loss(batch).item() == pytest.approx(0.276075, abs=1e-6)
+    learner.balance = "prior"
+    learner._choose_rows(1)
+    expected = 0.4 * 0.137218 + 0.6 * 0.414932
+    assert learner._loss(batch).item() == pytest.approx(expected, abs=1e-6)

@@ -69,7 +69,8 @@ UNLABELED = (0.90, 0.50, 0.10, 0.851)
 def mixed_targets(monkeypatch, mode):
     """Take one step, in which rows are mixed with themselves unless a partner is chosen.
 
-    Returns mixed targets, and mixed predictions of the teacher, of the unlabeled rows.
+    Returns mixed targets, mixed predictions of the teacher, and predictions at the mixed rows, of
+    the unlabeled rows.
     """
     seen = {}
 
@@ -80,6 +81,7 @@ def mixed_targets(monkeypatch, mode):
 
         def _combined(self, mixed, targets, taught):
             seen["targets"], seen["taught"] = targets[len(UNLABELED) :], taught[len(UNLABELED) :]
+            seen["mixed"] = mixed[len(UNLABELED) :].detach()
             return super()._combined(mixed, targets, taught)
 
         def _shares(self, rng, steps, batch):
@@ -94,18 +96,18 @@ def mixed_targets(monkeypatch, mode):
     fixed = {"epochs": 1, "warm_up_steps": 0, "threshold": 0.85, "standardize": False}
     Watched(network=FirstFeature, mode=mode, random_state=0, **fixed).fit(X, [1, 1, 0, 0, 0, 0])
     order = [seen["chances"].sub(chance).abs().argmin().item() for chance in UNLABELED]
-    return seen["targets"][order].tolist(), seen["taught"][order].tolist()
+    return [seen[name][order].tolist() for name in ("targets", "taught", "mixed")]
 
 
 def test_the_undecided_have_a_positive_for_a_partner(monkeypatch):
-    targets, taught = mixed_targets(monkeypatch, "e")
+    targets, taught, _ = mixed_targets(monkeypatch, "e")
     assert targets == [0, 0.25, 0, 0]
     expected = [0.90, 0.75 * 0.50 + 0.25, 0.10, 0.851]
     assert taught == pytest.approx(expected, abs=1e-5)
 
 
 def test_sure_positives_have_their_targets_corrected(monkeypatch):
-    targets, _ = mixed_targets(monkeypatch, "c")
+    targets, *_ = mixed_targets(monkeypatch, "c")
     assert targets == [1, 0.25, 0, 1]
 
 
@@ -265,3 +267,12 @@ def test_same_seed_same_bits(mode):
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^P3Mix.fit {message}"):
         P3Mix(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_the_partner_of_an_undecided_row_is_mixed_in(monkeypatch):
+    *_, mixed = mixed_targets(monkeypatch, "e")
+    # Three quarters of a score of zero, and a quarter of that of a labeled row.
+    partners = [1 / (1 + (1 / chance - 1) ** 0.25) for chance in (0.7, 0.6)]
+    assert min(abs(mixed[1] - partner) for partner in partners) < 1e-5
+    # All others are mixed with themselves here.
+    assert [mixed[0], *mixed[2:]] == pytest.approx([0.90, 0.10, 0.851], abs=1e-5)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from learners.batches import Column, batch_of, columns
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
@@ -163,3 +164,25 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^PAN.fit {message}"):
         PAN(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def players():
+    """Return a learner whose C reads the first feature and whose D the second, and a batch."""
+    rows = columns(C.logit(), D_POPULATION.logit())
+    labeled = columns(tensor(0.5, 0.5).logit(), D_LABELED.logit())
+    learner = PAN()
+    learner.network_, learner.discriminator_ = Column(0), Column(1)
+    return learner, batch_of(labeled, rows, learner.network_)
+
+
+def test_the_classifier_minimizes_its_disagreement_alone():
+    learner, batch = players()
+    assert learner._agree(batch).item() == pytest.approx(-1.426699 / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+def test_the_discriminator_recognizes_pushes_down_and_disagrees(weight):
+    learner, batch = players()
+    # Means, times the two labeled rows of the batch, of which as many others are pushed down.
+    expected = -0.705017 + 0.387116 + 2 * weight * -1.426699 / 3
+    assert learner._discriminate(batch, weight).item() == pytest.approx(-expected, abs=1e-6)

@@ -21,6 +21,7 @@ from recoup import metrics
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PUAUC, PUAUL, TunedThreshold
 from recoup.learners import pu_auc as module
+from recoup.learners._training import bases
 from recoup.priors import PriorEstimate
 from recoup.scores.table import ScoreTable
 
@@ -203,7 +204,7 @@ def test_blocks_add_up_to_the_whole(monkeypatch):
     squares = ((rows[:, None] - basis.centers) ** 2).sum(axis=2)
     features = np.exp(-squares / 8)
     np.testing.assert_allclose(basis.features(rows), features, rtol=1e-12)
-    monkeypatch.setattr(module, "BLOCK_CELLS", 70)
+    monkeypatch.setattr(bases, "BLOCK_CELLS", 70)
     found = module.moments(rows, basis)
     np.testing.assert_allclose(found.outer, features.T @ features, rtol=1e-12)
     np.testing.assert_allclose(found.total, features.sum(axis=0), rtol=1e-12)

@@ -1,10 +1,13 @@
 """PULCPBF: where the fence stands, the labels drawn from it, and what is learned from them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import softplus
 
+from learners.batches import batch_of, column
 from learners.toy import (
     SCHEMES,
     SETTINGS,
@@ -233,3 +236,22 @@ def test_wrong_settings_are_refused(wrong, message):
     params = {"alpha": 0.3, "network": small_network} | wrong
     with pytest.raises(InvalidInputError, match=f"^PULCPBF.fit {message}"):
         PULCPBF(**params).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_a_step_learns_labels_soft_labels_and_confident_guesses():
+    learner = PULCPBF(labeled_weight=0.3, unlabeled_weight=0.85)
+    learner._views = SimpleNamespace(weak=lambda rows: rows, strong=lambda rows: rows - 1)
+    learner._memory = {
+        "labels": tensor(1, 0.35, 0.08),
+        "guess weight": tensor(0.5)[0],
+        "confidence": tensor(0.9)[0],
+    }
+    found = learner._learn(batch_of(column(1.0), column(0.4, -1.2))).item()
+
+    def cost(score, target):
+        return target * np.log1p(np.exp(-score)) + (1 - target) * np.log1p(np.exp(score))
+
+    # The guesses are 1 and 0, and only the second is confident.
+    weak = (cost(0.4, (1 + 0.35) / 2) + cost(-1.2, (0 + 0.08) / 2)) / 2
+    strong = cost(-2.2, 0.0) / 2
+    assert found == pytest.approx(0.3 * cost(1.0, 1.0) + 0.85 * (weak + strong), abs=1e-6)

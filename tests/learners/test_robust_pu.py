@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from learners.batches import batch_of, column
 from learners.toy import (
     SCHEMES,
     SETTINGS,
@@ -218,3 +219,31 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^RobustPU.fit {message}"):
         RobustPU(alpha=0.3, **wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_hardness_makes_the_weights_of_an_episode():
+    learner, arrange = weighing()
+    arrange([5, 6, 7], [0, 1, 2, 3, 4])
+    learner._weigh(2)
+    scores = np.linspace(-3, 3, 8)
+    # Two of five steps from 0.1, or 0.11, to 1.
+    expected = np.where(
+        np.arange(8) >= 5,
+        np.exp(-np.log1p(np.exp(-scores)) / 0.46**2),
+        np.exp(-np.log1p(np.exp(scores / 1.3)) / 0.466**2),
+    )
+    assert learner._memory["weights"].tolist() == pytest.approx(expected.tolist(), rel=1e-4)
+
+
+def test_an_episode_minimizes_weighted_cross_entropy():
+    learner = RobustPU()
+    batch = batch_of(column(2.0, -1.0), column(-1.0, 0.5, 3.0))
+    weights = tensor(1.0, 0.4, 0.8, 0.1, 0.0)
+    learner._memory = {"labels": tensor(1, 1, 0, 0, 0), "weights": weights}
+    of_labeled = (np.log1p(np.exp(-2)) + 0.4 * np.log1p(np.exp(1))) / 2
+    of_others = (0.8 * np.log1p(np.exp(-1)) + 0.1 * np.log1p(np.exp(0.5))) / 3
+    found = learner._parted_loss(batch, 0.3).item()
+    assert found == pytest.approx(0.3 * of_labeled + 0.7 * of_others, abs=1e-9)
+    everything = batch_of(batch.rows[:0], batch.rows)
+    expected = (2 * of_labeled + 3 * of_others) / 5
+    assert learner._pooled_loss(everything).item() == pytest.approx(expected, abs=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from learners.batches import Column, batch_of, columns, rows_of
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
 from recoup import learners
 from recoup.exceptions import InvalidInputError
@@ -237,3 +238,69 @@ def test_same_seed_same_bits(calibrate):
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^SelfPU.fit {message}"):
         SelfPU(alpha=0.4, **wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def a_step(trusting, **settings):
+    """Return a learner whose four networks read four features, and a batch to take a step with."""
+    features = [[1.0, -0.5, 0.2, -1.0, 2.0], [1.1, -0.6, 0.2, -0.9, 2.0]]
+    features += [[3.0, 0.0, -2.0, 0.0, 1.0], [0.0] * 5]
+    rows = columns(*features)
+    flags = torch.tensor(trusting)
+    draws = {"rows network_": torch.arange(2, 5), "trusted network_": flags}
+    batch = batch_of(rows[:2], rows[2:], **draws)
+    learner = SelfPU(**settings)
+    for place, name in enumerate((*self_pu.STUDENTS, *self_pu.TEACHERS)):
+        setattr(learner, name, Column(place))
+    learner._rows = rows_of(batch)
+    learner._memory = {
+        "pi network_": torch.tensor(0.4),
+        "targets network_": torch.tensor([1.0, 1, 1, 0, 1]).double(),
+        "consistency": torch.tensor(0.3),
+    }
+    own, other, teacher, _ = rows.sigmoid().T
+    return learner, batch, own, ((own - other) ** 2).mean(), ((own - teacher) ** 2).mean()
+
+
+def test_trusted_rows_leave_the_risk_for_their_entropy():
+    learner, batch, chances, *_ = a_step(False)
+    assert learner._own_loss(batch, 0, False, False).item() == pytest.approx(0.523084, abs=1e-6)
+    learner, batch, chances, *_ = a_step(True)
+    p = chances[2:].numpy()
+    entropy = -np.mean(p * np.log(p) + (1 - p) * np.log(1 - p))
+    assert learner._own_loss(batch, 0, False, False).item() == pytest.approx(entropy, abs=1e-6)
+    learner.trusted_loss = "hard"
+    hard = -np.mean(np.log([p[0], 1 - p[1], p[2]]))
+    assert learner._own_loss(batch, 0, False, False).item() == pytest.approx(hard, abs=1e-6)
+
+
+def test_students_learn_from_teachers_and_where_it_is_cheap_from_each_other():
+    learner, batch, _, apart, from_teacher = a_step(False)
+    assert 0.0001 < apart.item() < 0.1 * 0.523084
+    expected = 0.523084 + apart.item() + 0.3 * from_teacher.item()
+    assert learner._own_loss(batch, 0, True, False).item() == pytest.approx(expected, abs=1e-6)
+    learner.agreement = 0.5 * apart.item() / 0.523084
+    expected -= apart.item()
+    assert learner._own_loss(batch, 0, True, False).item() == pytest.approx(expected, abs=1e-6)
+    learner, batch, *_ = a_step(True)
+    # Trusted rows are not for learning from each other.
+    plain = learner._own_loss(batch, 0, False, False).item()
+    taught = learner._own_loss(batch, 0, True, False).item()
+    assert taught - plain == pytest.approx(0.3 * from_teacher.item(), abs=1e-6)
+
+
+def test_calibration_divides_the_rows_that_are_not_trusted(monkeypatch):
+    learner, batch, chances, *_ = a_step(False, calibration_budget=0.2)
+    learner._rows = rows_of(batch)
+    batch.draws["outside"] = torch.tensor([0])
+    shares = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]).double()
+    asked = []
+    monkeypatch.setattr(self_pu, "effects_on_entropy", lambda *args: torch.zeros(5, 2))
+    monkeypatch.setattr(self_pu, "divided", lambda effects, most: asked.append(most) or shares)
+    found = learner._own_loss(batch, 0, False, True).item()
+    p = chances[2:].numpy()
+    entropies = -(p * np.log(p) + (1 - p) * np.log(1 - p))
+    # The sigmoid loss: labeled rows as positives, the others as negatives by their first share.
+    positive, negative = (1 - chances[:2]).mean().item(), chances[:2].mean().item()
+    risk = 0.4 * positive + (p[0] + p[2] / 2) / 3 - 0.4 * negative
+    assert found == pytest.approx(risk + (entropies[1] + entropies[2] / 2) / 5, abs=1e-6)
+    assert asked == [pytest.approx(0.2 * 5)]

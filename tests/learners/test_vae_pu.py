@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from learners.batches import Column, batch_of, column
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import vae_pu
+from recoup.learners._training.generators import frozen
 from recoup.learners._training.risks import pu_risks
 from recoup.learners.vae_pu import MAKING, VAEPU, Mixture, Normal
 
@@ -235,3 +237,55 @@ def test_same_seed_same_bits():
 def test_wrong_settings_are_refused(wrong, message):
     with pytest.raises(InvalidInputError, match=f"^VAEPU.fit needs {message}"):
         VAEPU(**wrong).fit(np.zeros((4, 2)), [1, 1, 0, 0])
+
+
+def test_virtual_rows_stand_for_the_hidden_positives():
+    learner = VAEPU()
+    learner._memory = {"shares": torch.tensor([0.05, 0.45, 0.95])}
+    learner._virtual = lambda batch: column(0.5, -0.5)
+    batch = batch_of(column(2, 1), column(-1, 0, 1))
+    assert learner._deciding_loss(batch).item() == pytest.approx(0.484704, abs=1e-6)
+
+
+def test_the_adversary_tells_virtual_rows_from_unlabeled_ones():
+    learner = VAEPU(adversarial_weight=0.3)
+    learner.discriminator_ = Column()
+    learner._virtual = lambda batch: column(0.5, -0.5)
+    found = learner._telling_loss(batch_of(column(2, 1), column(-1, 0, 1))).item()
+    virtual = np.log1p(np.exp([0.5, -0.5])).mean()
+    unlabeled = np.log1p(np.exp([1.0, 0.0, -1.0])).mean()
+    assert found == pytest.approx(0.3 * (virtual + unlabeled), abs=1e-6)
+
+
+def test_the_generator_is_told_by_the_bounds_the_adversary_and_the_classifier(monkeypatch):
+    found = {}
+
+    class Watcher(VAEPU):
+        def _made_by_seed(self, batch, **settings):
+            torch.manual_seed(0)
+            return self.set_params(**settings)._made(batch)
+
+        def _deciding_loss(self, batch):
+            if found:
+                return super()._deciding_loss(batch)
+            plain, virtual = self._made_by_seed(batch, adversarial_weight=0.0)
+            noticed, again = self._made_by_seed(batch, adversarial_weight=2.0)
+            assert torch.equal(virtual, again)
+            with torch.no_grad(), frozen(self.discriminator_, self.network_):
+                told = torch.nn.functional.softplus(-self.discriminator_(virtual)).mean()
+                doubt = (-self.network_(virtual)).sigmoid().mean()
+            found["adversary"] = (noticed - plain - 2 * told).item()
+            torch.manual_seed(0)
+            guided = self.set_params(positive_weight=3.0)._guided_loss(batch)
+            found["classifier"] = (guided - noticed - 3 * doubt).item()
+            for name in ("class_bound", "observation_bound"):
+                with monkeypatch.context() as patch:
+                    bound = getattr(vae_pu, name)
+                    patch.setattr(vae_pu, name, lambda *codes, bound=bound: bound(*codes) + 5)
+                    raised, _ = self._made_by_seed(batch)
+                found[name] = (raised - noticed + 5).item()
+            return super()._deciding_loss(batch)
+
+    Watcher(**QUICK).fit(*rows())
+    assert len(found) == 4
+    assert max(map(abs, found.values())) < 1e-4, found

@@ -7,9 +7,11 @@ import pytest
 import torch
 from torch.nn.functional import logsigmoid
 
+from learners.batches import Column, batch_of, column
 from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits
 from recoup.exceptions import InvalidInputError
 from recoup.learners import VPU
+from recoup.learners._training.stages import TrainingRows
 from recoup.learners.vpu import mixed_loss, variational_loss
 
 P = torch.tensor([1.0, 2.0], dtype=torch.float64)
@@ -86,3 +88,45 @@ def test_a_small_table_is_learned_too():
     found = VPU(random_state=0).fit(X, s).predict(X)
     # With a step an epoch the scores hardly moved, and every row was positive.
     assert np.mean(found == y) > 0.85
+
+
+def test_a_step_minimizes_the_divergence_and_the_error_between_rows():
+    labeled, population = np.array([1.0, 2.0]), np.array([0.5, -1.0, 2.0, 0.0])
+    # Partners are named by where they lie among the labeled rows: the second, the first, ...
+    draws = {"share": SHARE, "partner": torch.tensor([0.9, 0.1, 0.6, 0.4], dtype=torch.float64)}
+    found = VPU(mixing_weight=0.7)._loss(batch_of(column(*labeled), column(*population), **draws))
+
+    def phi(scores):
+        return 1 / (1 + np.exp(-scores))
+
+    mixed = 0.25 * population + 0.75 * labeled[[1, 0, 1, 0]]
+    error = np.log(0.25 * phi(population) + 0.75) - np.log(phi(mixed))
+    divergence = np.log(phi(population).mean()) - np.log(phi(labeled)).mean()
+    assert found.item() == pytest.approx(divergence + 0.7 * np.mean(error**2), abs=1e-9)
+
+
+def test_selection_sees_the_scale_that_the_divergence_does_not():
+    # All that is held out, once with Phi as it is, once with half of it.
+    whole = column(*P, *X)
+    found = []
+    for rows in (whole, logit(whole.sigmoid() / 2)):
+        learner = VPU()
+        places = torch.arange(6)
+        learner._rows = TrainingRows(rows, places[:0], places[:0], places[:2], places[2:])
+        learner.network_ = Column()
+        scores = rows[:, 0]
+        assert variational_loss(scores[:2], scores[2:]).item() == pytest.approx(-0.345452, abs=1e-6)
+        found.append(learner._held_out_loss(scores[:2], scores[2:]).item())
+    assert found[1] > found[0] + 0.1
+
+
+def test_learning_rate_is_halved_every_twenty_epochs():
+    learner = VPU(epochs=45, learning_rate=0.4)
+    learner._rows = TrainingRows(*(torch.arange(600),) * 5)
+    stages = learner._stages()
+    assert [(stage.epochs, stage.learning_rate) for stage in stages] == [
+        (20, 0.4),
+        (20, 0.2),
+        (5, 0.1),
+    ]
+    assert {stage.betas for stage in stages} == {(0.5, 0.99)}

@@ -6,9 +6,9 @@ from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 
 from papers import Run, reproduce
-from papers import _aul_published as published
-from papers import aul as paper
-from papers._aul_page import claims, summarize
+from papers.aul import experiment as paper
+from papers.aul import published
+from papers.aul.page import claims, summarize
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
 

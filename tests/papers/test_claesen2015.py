@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from papers import _claesen2015_page as page
-from papers import claesen2015 as paper
 from papers import reproduce
+from papers.claesen2015 import experiment as paper
+from papers.claesen2015 import page
 from recoup._core.random import named_rng
 from recoup.metrics.bounds import bounds_from_table
 from recoup.scores.table import ScoreTable

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from papers import jain2017, reproduce
-from papers._jain2017_claims import (
+from papers import reproduce
+from papers.jain2017 import experiment as jain2017
+from papers.jain2017.claims import (
     EXAMPLE_CLASSES,
     EXAMPLE_LABELS,
     EXAMPLE_SCORES,
@@ -16,8 +17,8 @@ from papers._jain2017_claims import (
     claims_on,
     contest,
 )
-from papers._jain2017_page import make_page
-from papers.jain2017 import BETAS, EXPERIMENT, PAPER, PROBLEMS, SIZES
+from papers.jain2017.experiment import BETAS, EXPERIMENT, PAPER, PROBLEMS, SIZES
+from papers.jain2017.page import make_page
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import pr_auc, roc_curve
 

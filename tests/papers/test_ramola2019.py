@@ -5,9 +5,8 @@ import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 
 from papers import reproduce
-from papers._experiment import experiment
-from papers._ramola2019_page import METHODS, _error_claims, _intro, _study_claims
-from papers.ramola2019 import (
+from papers.experiment import experiment
+from papers.ramola2019.experiment import (
     BETAS,
     DATASETS,
     METRICS,
@@ -16,6 +15,7 @@ from papers.ramola2019 import (
     runs,
     sample_size,
 )
+from papers.ramola2019.page import METHODS, _error_claims, _intro, _study_claims
 from recoup._core.results import to_plain
 from recoup.exceptions import InvalidInputError
 

@@ -106,7 +106,7 @@ def fit_by_hand(Z: np.ndarray, s: np.ndarray, bag: np.ndarray, member: int) -> n
             break
     assert best is not None
     model.coefs_, model.intercepts_ = best[:2], best[2:]
-    return model.predict_proba(Z[bag == 0])[:, 1]
+    return np.asarray(model.predict_proba(Z[bag == 0])[:, 1])
 
 
 def fit_by_itself(Z: np.ndarray, s: np.ndarray, bag: np.ndarray, member: int) -> np.ndarray:
@@ -118,7 +118,8 @@ def fit_by_itself(Z: np.ndarray, s: np.ndarray, bag: np.ndarray, member: int) ->
         n_iter_no_change=PATIENCE,
         max_iter=MAX_EPOCHS,
     )
-    return model.fit(Z[drawn], s[drawn]).predict_proba(Z[bag == 0])[:, 1]
+    model.fit(Z[drawn], s[drawn])
+    return np.asarray(model.predict_proba(Z[bag == 0])[:, 1])
 
 
 def measure(X: np.ndarray, s: np.ndarray, y_true: np.ndarray, n_fits: int, source: str) -> Report:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+MODULE = "tools.speed.evaluation"
 ALPHA = 0.2
 REPEATS = 3
 REPEATS_SMALL = 7  # short calls cost little, and suffer most from other load
@@ -44,8 +46,7 @@ class Report:
     def __init__(self) -> None:
         self.table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
         for name in ("", "recoup", "reference", "ratio", "target", ""):
-            side = "left" if name == "" else "right"
-            self.table.add_column(name, justify=side, no_wrap=True)
+            self.table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
 
     def section(self, title: str) -> None:
         self.table.add_section()
@@ -115,7 +116,7 @@ def best_in_turns(calls: dict[str, Callable[[], object]], repeats: int) -> dict[
 
 def in_fresh_process(part: str, **options: Any) -> dict[str, float]:
     """Run one of the functions in ``CHILDREN`` in a process of its own."""
-    command = [sys.executable, __file__, "--child", json.dumps([part, options])]
+    command = [sys.executable, "-m", MODULE, "--child", json.dumps([part, options])]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
@@ -147,13 +148,11 @@ def compare_on_arrays(report: Report, sizes: tuple[int, ...]) -> None:
         last = n == max(SIZES)
         times[n] = best_in_turns(
             {
-                "evaluate": lambda s=s, scores=scores: evaluate_fully(s, scores),
-                "roc": lambda s=s, scores=scores: roc_curve(s, scores),
-                "ap": lambda s=s, scores=scores: average_precision_score(s, scores),
-                "count": lambda s=s, scores=scores: ScoreTable.from_arrays(
-                    s, scores, bins=DEFAULT_BINS, keep=(0.5,)
-                ),
-                "sort": lambda scores=scores: np.sort(scores),
+                "evaluate": partial(evaluate_fully, s, scores),
+                "roc": partial(roc_curve, s, scores),
+                "ap": partial(average_precision_score, s, scores),
+                "count": partial(ScoreTable.from_arrays, s, scores, bins=DEFAULT_BINS, keep=(0.5,)),
+                "sort": partial(np.sort, scores),
             },
             REPEATS if last else REPEATS_SMALL,
         )

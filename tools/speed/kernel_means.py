@@ -30,6 +30,7 @@ from rich.table import Table
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist, squareform
 
+MODULE = "tools.speed.kernel_means"
 ALPHA, FEATURES, APART = 0.5, 10, 4.0
 CELL = 7 / 256  # width of the last interval of the published bisection
 N_SOLVES = 2 + 2 * 8
@@ -98,7 +99,8 @@ def nearest_mixture(kernel: np.ndarray, linear: np.ndarray) -> np.ndarray:
         ahead = (v + length * dv) @ (z + length * dz) / n
         dv, dy, dz, length = step(v * z + dv * dz - mu * (ahead / mu) ** 3)
         v, y, z = v + length * dv, y + length * dy, z + length * dz
-    return v / v.sum()
+    weights: np.ndarray = v / v.sum()
+    return weights
 
 
 def newton_step(
@@ -184,7 +186,7 @@ def compare(table: Table, n: int, one_solve: bool) -> None:
 
 def measure_alone(table: Table, n: int) -> None:
     say(f"recoup on {n:,} rows")
-    command = [sys.executable, __file__, "--child", str(n)]
+    command = [sys.executable, "-m", MODULE, "--child", str(n)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout)
     table.add_section()

@@ -27,6 +27,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def looped() -> Iterator[None]:
     from recoup.learners._training.stages import Epoch
     from tools.speed.training import RowByRow
 
-    refill, gather = Epoch._refill, Epoch._gathered
+    refill = Epoch._refill
 
     def refilled(epoch: Any, rng: np.random.Generator) -> None:
         refill(epoch, rng)
@@ -66,13 +67,11 @@ def looped() -> Iterator[None]:
     def gathered(epoch: Any, places: torch.Tensor) -> torch.Tensor:
         images, labels, *_ = next(epoch.loader)
         labels.to(epoch.device)
-        return images.to(epoch.device).contiguous(memory_format=epoch.layout)
+        rows: torch.Tensor = images.to(epoch.device).contiguous(memory_format=epoch.layout)
+        return rows
 
-    Epoch._refill, Epoch._gathered = refilled, gathered
-    try:
+    with mock.patch.multiple(Epoch, _refill=refilled, _gathered=gathered):
         yield
-    finally:
-        Epoch._refill, Epoch._gathered = refill, gather
 
 
 class Part(NamedTuple):
@@ -88,7 +87,8 @@ def first_epochs(n: int) -> Iterator[list[Part]]:
     """End each stage of a fit after some epochs, and note what they took."""
     from recoup.learners import TorchPULearner
 
-    run_stage, stages = TorchPULearner._run_stage, []
+    run_stage = TorchPULearner._run_stage
+    stages: list[Part] = []
 
     def run_part(learner: Any, stage: Any, *others: Any) -> Any:
         before = len(learner.history_)
@@ -98,11 +98,8 @@ def first_epochs(n: int) -> Iterator[list[Part]]:
         stages.append(Part(stage.epochs, seconds, "selection" in seen[0]))
         return outcome
 
-    TorchPULearner._run_stage = run_part
-    try:
+    with mock.patch.object(TorchPULearner, "_run_stage", run_part):
         yield stages
-    finally:
-        TorchPULearner._run_stage = run_stage
 
 
 def seconds_per_epoch(stages: list[Part]) -> float:

@@ -20,14 +20,12 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pulearn.metrics
-import quapy
 import sklearn.metrics
-from pulearn import __version__ as pulearn_version
-from quapy.method import aggregative as quantifiers
 from scipy import integrate, stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -108,7 +106,7 @@ def rates_at_half(pi: float) -> tuple[float, float]:
 def true_average_precision(pi: float) -> float:
     def precision_times_density(x: float) -> float:
         tpr, fpr = stats.norm.sf(x - 2), stats.norm.sf(x)
-        return pi * tpr / (pi * tpr + (1 - pi) * fpr) * stats.norm.pdf(x - 2)
+        return float(pi * tpr / (pi * tpr + (1 - pi) * fpr) * stats.norm.pdf(x - 2))
 
     return float(integrate.quad(precision_times_density, -8, 10)[0])
 
@@ -128,13 +126,15 @@ def true_pr_area_rounded(pi: float, separation: float) -> float:
 
         def precision(share: float, i: int = i, rise: float = rise, run: float = run) -> float:
             true, false = pi * (tpr[i] + share * rise), (1 - pi) * (fpr[i] + share * run)
-            return true / (true + false)
+            return float(true / (true + false))
 
         area += rise * integrate.quad(precision, 1e-12, 1)[0]
     return float(area)
 
 
 def all_cases() -> list[Case]:
+    import pulearn.metrics
+
     tpr, fpr = rates_at_half(0.3)
     precision = 0.3 * tpr / (0.3 * tpr + 0.7 * fpr)
     f1 = 2 * precision * tpr / (precision + tpr)
@@ -281,6 +281,8 @@ def all_cases() -> list[Case]:
 
 def values_of(calls: tuple[str, ...], rows: Rows) -> tuple[list[float], bool]:
     """Run calls on the rows of a case; return what they give, and whether they warned."""
+    import pulearn.metrics
+
     names = {"np": np, "recoup": recoup, "metrics": metrics, "pulearn": pulearn} | rows
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -318,6 +320,8 @@ def import_seconds(module: str) -> float:
 
 
 def print_speed(n: int) -> None:
+    import pulearn.metrics
+
     rows = single_sample(12, n, 0.3, 0.5)
     s, scores, pi, alpha = (rows[name] for name in ("s", "scores", "pi", "alpha"))
     y_pred = (scores >= 0.5).astype(int)
@@ -399,22 +403,25 @@ def prior_rows() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
 
 
 def logit(scores: np.ndarray) -> np.ndarray:
-    return np.log(scores / (1 - scores)).reshape(-1, 1)
+    return np.asarray(np.log(scores / (1 - scores)).reshape(-1, 1))
 
 
 def print_priors() -> None:
     """Estimate the share of positives among all rows: recoup's default, and those of pulearn."""
+    import pulearn
+
     print("\nShare of positives among all rows, nobody is told; in brackets time over recoup's")
     heads = ("recoup", "histogram match", "smoothing=0", "SCAR EM")
     print(f"  {'':<30}{'truth':>7}{''.join(f'{head:>17}' for head in heads)}")
     for name, (X, scores, s, pi) in prior_rows().items():
-        calls: list[Callable[[], float]] = [
-            lambda s=s, scores=scores: recoup.priors.estimate(s, scores).alpha_all,
-            lambda X=X, s=s: pulearn.HistogramMatchPriorEstimator().estimate(X, s).pi,
-            lambda X=X, s=s: pulearn.HistogramMatchPriorEstimator(smoothing=0).estimate(X, s).pi,
-            lambda X=X, s=s: pulearn.ScarEMPriorEstimator().estimate(X, s).pi,
+        calls: list[Callable[[], Any]] = [
+            partial(recoup.priors.estimate, s, scores),
+            partial(pulearn.HistogramMatchPriorEstimator().estimate, X, s),
+            partial(pulearn.HistogramMatchPriorEstimator(smoothing=0).estimate, X, s),
+            partial(pulearn.ScarEMPriorEstimator().estimate, X, s),
         ]
-        values = [call() for call in calls]
+        ours, *theirs = [call() for call in calls]
+        values = [ours.alpha_all, *(found.pi for found in theirs)]
         spent = np.min([[seconds(call) for call in calls] for _ in range(REPEATS)], axis=0)
         ratios = spent / spent[0]
         cells = [f"{value:.3f} ({ratio:.2g})" for value, ratio in zip(values, ratios, strict=True)]
@@ -433,19 +440,23 @@ def print_priors() -> None:
 
 def print_coverage() -> None:
     """Count how often 95% intervals hold the share that the rows really have."""
+    import pulearn
+
     print(f"\n95% intervals that hold the true share, of {SAMPLES} samples of 5,000 rows")
     for pi, frequency in ((0.3, 0.5), (0.3, 0.1)):
         held = {"recoup": 0, "histogram match": 0}
         for seed in range(SAMPLES):
             rows = single_sample(100 + seed, 5000, pi, frequency)
             s, hidden = rows["s"], rows["y_true"] & (rows["s"] == 0)
-            low, high = recoup.priors.estimate(s, rows["scores"]).interval
+            interval = recoup.priors.estimate(s, rows["scores"]).interval
+            assert interval is not None
+            low, high = interval
             held["recoup"] += low <= hidden.sum() / (s == 0).sum() <= high
             found = pulearn.HistogramMatchPriorEstimator().bootstrap(
                 logit(rows["scores"]), s, n_resamples=RESAMPLES, random_state=seed
             )
-            interval = found.confidence_interval
-            held["histogram match"] += interval.lower <= rows["y_true"].mean() <= interval.upper
+            theirs = found.confidence_interval
+            held["histogram match"] += theirs.lower <= rows["y_true"].mean() <= theirs.upper
         shown = ", ".join(f"{name} {count}" for name, count in held.items())
         print(f"  pi {pi}, label frequency {frequency}: {shown}")
 
@@ -463,7 +474,9 @@ def labels(rng: np.random.Generator, pi: float, favored: str) -> tuple[np.ndarra
 
 def print_scar() -> None:
     """Ask both whether labels can be at random, where they are and where they are not."""
-    from recoup.priors import scar_test
+    import pulearn
+
+    from recoup.selection import scar_test
 
     print(f"\nLabels at random doubted, of {SAMPLES} samples of 4,000 rows")
     print(f"  {'whom labels favor':<28}{'recoup, p <= 0.05':>20}{'pulearn flags':>16}{'time':>8}")
@@ -490,6 +503,8 @@ def print_scar() -> None:
 
 def print_quantifiers() -> None:
     """QuaPy on the bundled example: with true labels for half the rows, and without any."""
+    from quapy.method import aggregative as quantifiers
+
     example = recoup.load_example()
     X = np.column_stack(list(example.scores.values()))
     train = np.random.default_rng(0).random(len(X)) < 0.5
@@ -511,6 +526,8 @@ def print_quantifiers() -> None:
 
 def print_wrapped() -> None:
     """What pulearn's wrappers of a classifier return, and do to it."""
+    import pulearn
+
     rows = single_sample(30, 5000, 0.3, 0.3)
     X, s = logit(rows["scores"]), rows["s"]
     mine = LogisticRegression()
@@ -531,10 +548,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows to time (1,000,000)")
     options = parser.parse_args()
-    print(
-        f"recoup {recoup.__version__}, pulearn {pulearn_version}, QuaPy {quapy.__version__}; "
-        f"{N:,} rows a case"
-    )
+    others = f"pulearn {version('pulearn')}, QuaPy {version('quapy')}"
+    print(f"recoup {recoup.__version__}, {others}; {N:,} rows a case")
     for case in [*all_cases(), *example_cases()]:
         print_case(case)
     for section in (print_priors, print_coverage, print_scar, print_quantifiers, print_wrapped):

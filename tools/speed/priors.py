@@ -33,6 +33,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+MODULE = "tools.speed.priors"
 ALPHA, APART = 0.2, 2.0
 ROWS, LABELED_SHARE = 1_000_000, 0.1
 WARM_UP_ROWS = 5_000
@@ -79,7 +80,7 @@ def measure(key: str, n: int, with_interval: bool) -> dict[str, Any]:
     estimator().set_params(n_draws=2).fit_scores(*scored_rows(WARM_UP_ROWS))
     s, scores = scored_rows(n)
     sort = sort_seconds(scores)
-    times = []
+    times: list[tuple[float, float]] = []
     while len(times) < REPEATS and sum(processor for _, processor in times) < LONG:
         start = time.perf_counter(), time.process_time()
         found = estimator().fit_scores(s, scores).estimate_
@@ -96,7 +97,7 @@ def measure(key: str, n: int, with_interval: bool) -> dict[str, Any]:
 
 def measured_apart(key: str, n: int, with_interval: bool, patience: float) -> dict[str, Any] | None:
     """Figures from a process of its own; None if it was stopped."""
-    command = [sys.executable, __file__, "--child", json.dumps([key, n, with_interval])]
+    command = [sys.executable, "-m", MODULE, "--child", json.dumps([key, n, with_interval])]
     try:
         done = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, timeout=patience

@@ -27,7 +27,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,9 +36,6 @@ from rich.table import Table
 from sklearn.ensemble import ExtraTreesClassifier
 
 from recoup.learners.puet import PUET
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-from learners.plain_trees import PlainTree
 
 ROWS, FEATURES, INFORMATIVE = 20_000, 50, 5
 PI, LABEL_FREQUENCY = 0.4, 0.3
@@ -73,7 +69,8 @@ def rows_of(n: int, rounded: bool) -> tuple[np.ndarray, np.ndarray, float]:
 
 def race(*works: Callable[[], Any]) -> tuple[list[float], list[Any]]:
     """Return the fewest processor seconds of each, in turns, and what came out."""
-    took, found = [[] for _ in works], [None for _ in works]
+    took: list[list[float]] = [[] for _ in works]
+    found: list[Any] = [None for _ in works]
     for _ in range(REPEATS):
         for number, work in enumerate(works):
             start = time.process_time()
@@ -83,6 +80,8 @@ def race(*works: Callable[[], Any]) -> tuple[list[float], list[Any]]:
 
 
 def against_plain(n: int, table: Table) -> bool:
+    from tests.learners.plain_trees import PlainTree
+
     X, s, alpha = rows_of(n, rounded=False)
     rng = np.random.default_rng(0)
     rng.integers(2**31)
@@ -108,7 +107,7 @@ def against_scikit_learn(
     n: int, table: Table, *, max_depth: int | None = None, rounded: bool = False
 ) -> bool:
     X, s, alpha = rows_of(n, rounded)
-    same = {"n_estimators": TREES, "max_depth": max_depth, "random_state": 0}
+    same: dict[str, Any] = {"n_estimators": TREES, "max_depth": max_depth, "random_state": 0}
     features = math.ceil(math.sqrt(FEATURES))
     (ours, theirs), (learner, forest) = race(
         lambda: PUET(alpha, **same).fit(X, s),

@@ -11,7 +11,6 @@ of its own, though learners of one cell share them. Starting workers is paid onc
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -39,15 +38,13 @@ class Computes(Naive):
 
 
 def install(folder: Path) -> None:
-    """Put the computing learner where all processes find it."""
+    """Put the computing learner where this process finds it, and all that it starts."""
     (folder / "computing.py").write_text(MODULE)
     info = folder / "computing-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: computing\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[recoup.learners]\ncomputes = computing:Computes\n")
     sys.path.insert(0, str(folder))
-    known = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *([known] if known else [])])
 
 
 def main() -> None:
@@ -63,10 +60,13 @@ def main() -> None:
 
         warm = asked.workers * 2
         learner = {"key": "computes", "params": {"seconds": asked.seconds}}
-        seeds = list(range(asked.runs + warm))
-        plan = Plan(
-            datasets=["breast_cancer"], label_frequencies=[0.5], learners=[learner], seeds=seeds
-        )
+        asked_for = {
+            "datasets": ["breast_cancer"],
+            "label_frequencies": [0.5],
+            "learners": [learner],
+            "seeds": list(range(asked.runs + warm)),
+        }
+        plan = Plan.model_validate(asked_for)
         ends: list[float] = []
         started = time.perf_counter()
         run_plan(

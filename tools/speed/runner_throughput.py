@@ -35,14 +35,17 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="of each stage, in the usual loop")
     asked = parser.parse_args()
     from recoup.bench import Plan, Store, run_plan
-    from recoup.bench.trial import execute
+    from recoup.bench.trial import measure_trial
+    from recoup.bench.worker import execute
 
-    plan = Plan(
-        datasets=[asked.dataset],
-        schemes=["case-control"],
-        label_frequencies=[0.1],
-        learners=LEARNERS,
-        seeds=SEEDS[: asked.seeds],
+    plan = Plan.model_validate(
+        {
+            "datasets": [asked.dataset],
+            "schemes": ["case-control"],
+            "label_frequencies": [0.1],
+            "learners": list(LEARNERS),
+            "seeds": list(SEEDS[: asked.seeds]),
+        }
     )
     on_gpu = asked.device == "cuda"
     with tempfile.TemporaryDirectory() as name:
@@ -61,7 +64,7 @@ def main() -> None:
     for job in plan.jobs()[: len(LEARNERS)]:
         mine = [row for row in rows if row["learner"] == job.key and row["status"] == "done"]
         with looped(), first_epochs(asked.epochs) as stages:
-            found = execute(job.definition, asked.device)
+            found = execute(measure_trial, job.definition, asked.device)
         if found["status"] != "done":
             raise SystemExit(f"{job.key}: {found['reason']}")
         beside = found["elapsed"] - sum(sum(stage.seconds) for stage in stages)

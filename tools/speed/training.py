@@ -17,6 +17,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -36,7 +39,7 @@ def images(n: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 1, 28, 28)).astype(np.float32), s
 
 
-class RowByRow(Dataset):
+class RowByRow(Dataset[tuple[torch.Tensor, ...]]):
     """Rows as PU-Bench has them: five tensors each."""
 
     def __init__(self, X: np.ndarray, s: np.ndarray) -> None:
@@ -61,7 +64,9 @@ def clock(device: torch.device) -> float:
     return time.process_time()
 
 
-def usual_epochs(rows: Dataset, device: torch.device, epochs: int) -> list[float]:
+def usual_epochs(
+    rows: Dataset[tuple[torch.Tensor, ...]], device: torch.device, epochs: int
+) -> list[float]:
     network = lenet((1, 28, 28)).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=3e-4, weight_decay=1e-4)
     loader = DataLoader(rows, batch_size=BATCH, shuffle=True)
@@ -78,7 +83,7 @@ def usual_epochs(rows: Dataset, device: torch.device, epochs: int) -> list[float
             negative = negative - PI * torch.sigmoid(scores[labeled]).mean()
             loss = positive + negative if negative.item() >= 0 else -negative
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         seconds.append(clock(device) - started)
     return seconds
@@ -92,7 +97,8 @@ def our_epochs(
     learner.center_, learner.spread_ = np.float32(0), np.float32(1)
     held = np.zeros(len(s), bool)
     rows = TrainingRows(learner._tensor(X, device), *_places(s, held, "case-control", device))
-    learner.network_ = lenet(X.shape[1:]).to(device, memory_format=layout_of(rows.X))
+    network: Any = lenet(X.shape[1:])
+    learner.network_ = network.to(device, memory_format=layout_of(rows.X))
     epoch = Epoch(learner, Stage(learner._loss, epochs, 3e-4, 1e-4), rows)
     epoch.can_record = epoch.can_record and record
     rng = np.random.default_rng(SEED)
@@ -118,12 +124,11 @@ def two_layers(shape: tuple[int, ...]) -> torch.nn.Module:
 def check_recording(device: torch.device) -> None:
     """Fit each learner with and without recording, and print how far their scores differ."""
     from recoup._core.registry import registered
-    from recoup.learners._training import stages as _steps
 
     rng = np.random.default_rng(SEED)
     s = np.repeat([1, 0], [200, 800])
     X = rng.normal(size=(1000, 10)).astype(np.float32) + s[:, None]
-    record = _steps.Epoch._record
+    record = Epoch._record
     for key, cls in registered("learners").items():
         if cls.tags.backend != "torch" or cls.tags.requires_true_labels:
             continue
@@ -132,9 +137,8 @@ def check_recording(device: torch.device) -> None:
         learner.set_params(**{"alpha": 0.3} if "alpha" in learner.get_params() else {})
         found = []
         for how in (record, lambda epoch: setattr(epoch, "can_record", False)):
-            _steps.Epoch._record = how
-            found.append(learner.fit(X, s).decision_function(X))
-        _steps.Epoch._record = record
+            with mock.patch.object(Epoch, "_record", how):
+                found.append(learner.fit(X, s).decision_function(X))
         print(
             f"{key:8} recorded and plain differ by at most {np.abs(found[0] - found[1]).max():.1g}"
         )
@@ -146,11 +150,13 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--device", default="auto")
     asked = parser.parse_args()
-    device = _device(asked.device, "training_speed")
+    device: torch.device = _device(asked.device, "training_speed")
     X, s = images(asked.rows)
     print(f"{asked.rows:,} images on {device}, torch {torch.__version__}")
     tensors = TensorDataset(torch.as_tensor(X), torch.as_tensor(s))
-    ways = {"loop, five tensors a row": lambda: usual_epochs(RowByRow(X, s), device, asked.epochs)}
+    ways: dict[str, Callable[[], list[float]]] = {
+        "loop, five tensors a row": lambda: usual_epochs(RowByRow(X, s), device, asked.epochs)
+    }
     ways["loop, TensorDataset"] = lambda: usual_epochs(tensors, device, asked.epochs)
     ways["rows on the device"] = lambda: our_epochs(X, s, device, asked.epochs, record=False)
     if device.type == "cuda":

@@ -63,7 +63,7 @@ def hits_of_cell(rng: np.random.Generator, cell: dict[str, float], datasets: int
         for kind, noise in BANDS:
             bounds = bounds_from_table(table, alpha=alpha, band=kind, latent_noise=noise)
             held = (bounds.lower.tp <= true_positives) & (true_positives <= bounds.upper.tp)
-            at_all[kind, noise] += held.all()
+            at_all[kind, noise] += int(held.all())
             # A threshold above every score catches nothing, which is no merit of the bounds.
             at_cuts[kind, noise] += held[np.maximum(cuts, 1) - 1]
     shares: list[float] = []

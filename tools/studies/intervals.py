@@ -16,6 +16,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -33,6 +34,8 @@ METRICS = (
     "matthews_corrcoef",
     "average_precision",
 )
+Cell: TypeAlias = tuple[int, int, float, float, float, bool]
+
 SIZES = ((50, 500), (50, 5000), (300, 900))
 SHARES = ((0.1, 1.0), (0.4, 1.0), (0.2, 0.8))
 SEPARATIONS = (1.0, 2.5)
@@ -40,8 +43,9 @@ TIES = (False, True)
 ALPHA_ERROR = 0.02
 
 
-def truth(n_labeled, n_unlabeled, alpha, beta, separation, ties, threshold):
-    """Exact values in the population."""
+def truth(cell: Cell, threshold: float) -> dict[str, float]:
+    """Return exact values in the population."""
+    n_labeled, n_unlabeled, alpha, beta, separation, ties = cell
     fraction = n_labeled / (n_labeled + n_unlabeled)
     pi = fraction * beta + (1 - fraction) * alpha
     step = 0.5 if ties else 1e-4
@@ -56,18 +60,20 @@ def truth(n_labeled, n_unlabeled, alpha, beta, separation, ties, threshold):
     return values
 
 
-def simulate(cell, threshold, seed, n_boot, uncertain):
-    """One data set: whether each interval holds the truth, from below and from above."""
+def simulate(
+    cell: Cell, threshold: float, seed: int, n_boot: int, uncertain: bool
+) -> list[tuple[float, float, float]]:
+    """Draw one data set; return both ends of the interval of each metric, and its value."""
     n_labeled, n_unlabeled, alpha, beta, separation, ties = cell
     rng = np.random.default_rng([seed, n_labeled, n_unlabeled, int(100 * alpha)])
 
-    def draw(size, share):
+    def draw(size: int, share: float) -> np.ndarray:
         scores = rng.normal(size=size) + separation * (rng.random(size) < share)
         return np.round(2 * scores) / 2 if ties else scores
 
     scores = np.concatenate([draw(n_labeled, beta), draw(n_unlabeled, alpha)])
     s = np.repeat([1, 0], [n_labeled, n_unlabeled])
-    given = alpha
+    given: float | np.ndarray = alpha
     if uncertain:
         center = rng.normal(alpha, ALPHA_ERROR)
         given = np.clip(rng.normal(center, ALPHA_ERROR, size=1000), 0.0, beta - 0.05)
@@ -94,18 +100,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="also write the shares as JSON")
     options = parser.parse_args()
 
-    cells = [
+    cells: list[Cell] = [
         (*size, *share, separation, ties)
         for size, share, separation, ties in itertools.product(SIZES, SHARES, SEPARATIONS, TIES)
     ]
     head = f"{'n_l':>5}{'n_u':>6}{'alpha':>6}{'beta':>5}{'d':>5} ties "
     print(head + "".join(f"{key:>18}" for key in METRICS), flush=True)
-    results = []
+    results: list[dict[str, Any]] = []
     with Parallel(n_jobs=options.jobs) as parallel:
         for number, cell in enumerate(cells, 1):
             print(f"\rcell {number} of {len(cells)}", end="", file=sys.stderr, flush=True)
             threshold = 1.0 if cell[-1] else cell[-2] / 2 + 0.3
-            true = truth(*cell, threshold)
+            true = truth(cell, threshold)
             seeds = range(options.simulations)
             rows = np.array(
                 parallel(

@@ -116,12 +116,11 @@ def pack(name: str, task: str | None) -> None:
         data = load(name, task=task)
         classes = np.asarray(data.y_true, int)
     else:
-        data, classes = load(name), None
-        for number, key in enumerate(
-            task.name for task in tasks(name) if task.name.endswith("-vs-rest")
-        ):
-            positive = np.asarray(load(name, task=key).y_true) == 1
-            classes = np.zeros(len(positive), int) if classes is None else classes
+        data = load(name)
+        keys = [task.name for task in tasks(name) if task.name.endswith("-vs-rest")]
+        positives = [np.asarray(load(name, task=key).y_true) == 1 for key in keys]
+        classes = np.zeros(len(positives[0]), int)
+        for number, positive in enumerate(positives):
             classes[positive] = number
     rng = stream("pack", name)
     chosen = np.sort(rng.permutation(len(classes))[:MAX_ROWS])

@@ -50,7 +50,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def methods() -> dict[str, tuple[str, dict[str, Any]]]:
     """Every registered estimator, and the variants of those that have some."""
-    plain = {key: (key, {}) for key in registered("priors") if key not in ("auto", "elkan-noto")}
+    plain: dict[str, tuple[str, dict[str, Any]]] = {
+        key: (key, {}) for key in registered("priors") if key not in ("auto", "elkan-noto")
+    }
     known = {"auto": ("auto", {}), TOLD: ("auto", {"beta": 1.0})}
     return known | VARIANTS | plain
 
@@ -98,7 +100,9 @@ def simulated(seeds: int) -> list[Problem]:
     return [p for cell in cells if (p := gaussian_problem(*cell)) is not None]
 
 
-def run_method(key: str, params: dict[str, Any], problem: Problem, X: Any, draws: int) -> dict:
+def run_method(
+    key: str, params: dict[str, Any], problem: Problem, X: Any, draws: int
+) -> dict[str, Any]:
     """Estimate once; return what the tables need."""
     started = time.perf_counter()
     if key == "auto":

@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from papers._aul_published import ESTIMATORS, FREQUENCIES, PUBLISHED, published_error
-from papers.aul import LARGEST_ALPHA, blurred_scores, draw_labels, true_auc
+from papers.aul.experiment import LARGEST_ALPHA, blurred_scores, draw_labels, true_auc
+from papers.aul.published import ESTIMATORS, FREQUENCIES, PUBLISHED, published_error
 from recoup import evaluate
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError

@@ -18,6 +18,7 @@ import json
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,6 +27,9 @@ from recoup import simulate
 from recoup._core.random import named_rng
 from recoup.data import load
 from recoup.selection.scar_test import _ranked, scar_test
+
+Cell: TypeAlias = tuple[str, str, float, float]
+Result: TypeAlias = dict[str, Any]
 
 DATASETS = ("normal-1.5", "normal-3", "spambase", "landsat", "letter", "pendigits")
 PRIORS = (0.2, 0.4, 0.6)
@@ -40,7 +44,7 @@ MIN_LABELED = 25
 CHUNK = 10
 
 
-def pool(name):
+def pool(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Features and classes to draw rows from; normal ones differ by so much in one of four."""
     if name.startswith("normal-"):
         rng = named_rng(0, "study", name)
@@ -52,7 +56,9 @@ def pool(name):
     return np.asarray(data.X, float), np.asarray(data.y_true, int)
 
 
-def drawn(X, y, prior, n_rows, rng):
+def drawn(
+    X: np.ndarray, y: np.ndarray, prior: float, n_rows: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """As many rows as asked for, or as the dataset has in these shares."""
     classes = [np.flatnonzero(y == kind) for kind in (1, 0)]
     n = min(n_rows, len(classes[0]) / prior, len(classes[1]) / (1 - prior))
@@ -64,20 +70,23 @@ def drawn(X, y, prior, n_rows, rng):
     return X[chosen], y[chosen]
 
 
-def run(cell, repetitions, options):
+def run(cell: Cell, repetitions: list[int], options: argparse.Namespace) -> list[Result]:
     """A few data sets of one cell."""
     X, y = pool(cell[0])
     return [run_once(X, y, cell, repetition, options) for repetition in repetitions]
 
 
-def run_once(X, y, cell, repetition, options):
+def run_once(
+    X: np.ndarray, y: np.ndarray, cell: Cell, repetition: int, options: argparse.Namespace
+) -> Result:
     """One data set: the p-values with alpha known and estimated; None where labels are few."""
     _, mechanism, prior, frequency = cell
     rng = named_rng(repetition, "study", *map(str, cell))
     X, y = drawn(X, y, prior, options.rows, rng)
     seed = int(rng.integers(2**31))
     data = simulate(X, y, label_frequency=frequency, mechanism=mechanism, random_state=seed)
-    found = dict.fromkeys(("known", "limit", "estimated"))
+    assert data.truth is not None
+    found: Result = dict.fromkeys(("known", "limit", "estimated"))
     found |= {"cell": cell, "repetition": repetition, "alpha": data.truth.alpha}
     if data.truth.n_labeled < MIN_LABELED:
         return found
@@ -96,13 +105,14 @@ def run_once(X, y, cell, repetition, options):
     return found
 
 
-def read(store):
+def read(store: Path) -> list[Result]:
+    """Return what was done before."""
     if not store.exists():
         return []
     return [json.loads(line) for line in store.read_text().splitlines()]
 
 
-def rejected(which):
+def rejected(which: np.ndarray) -> str:
     """Write a share with its standard error."""
     if not len(which):
         return "-"
@@ -110,9 +120,9 @@ def rejected(which):
     return f"{share:.1%} +- {np.sqrt(share * (1 - share) / len(which)):.1%} of {len(which)}"
 
 
-def show(results):
+def show(results: list[Result]) -> None:
     """Print rejections per cell, and over all cells of a dataset and mechanism."""
-    by_cell = defaultdict(list)
+    by_cell: dict[tuple[Any, ...], list[Result]] = defaultdict(list)
     for result in results:
         by_cell[tuple(result["cell"])].append(result)
         name, mechanism, *_ = result["cell"]
@@ -139,7 +149,7 @@ def show(results):
         print(f"| {' | '.join(map(str, cell))} | {len(by_cell[cell])} | {' | '.join(shares)} |")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--power-repetitions", type=int, default=50)

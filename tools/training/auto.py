@@ -137,7 +137,7 @@ def group_weights(rows: dict[str, np.ndarray]) -> np.ndarray:
     if made.any():
         importance[made] = SIMULATED_WEIGHT * importance[~made].mean()
     weights = importance[place] / sizes[place]
-    return weights / weights.mean()
+    return np.asarray(weights / weights.mean())
 
 
 def network(n_in: int, width: int) -> torch.nn.Sequential:
@@ -189,7 +189,7 @@ def train(
         loss = torch.maximum(levels * gap, (levels - 1) * gap)
         loss = (w[chosen][:, None, None] * loss).mean()
         rule.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         rule.step()
         plan.step()
     return model.eval(), mean, scale

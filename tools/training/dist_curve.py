@@ -66,7 +66,8 @@ class Law:
         )
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        return sum(w * part.pdf(x) for part, w in zip(self.parts, self.weights, strict=True))
+        parts = zip(self.parts, self.weights, strict=True)
+        return np.asarray(sum(weight * part.pdf(x) for part, weight in parts))
 
     def quantiles(self, levels: np.ndarray) -> np.ndarray:
         return np.concatenate([part.ppf(levels) for part in self.parts])

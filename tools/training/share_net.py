@@ -208,7 +208,7 @@ def train(
         inputs, kappa = batch(size, families, device)
         loss = pinball(model((inputs - mean) / scale), kappa)
         rule.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         rule.step()
         plan.step()
         total += float(loss.detach()) if step % 20 == 0 else 0.0

@@ -96,7 +96,7 @@ class Job:
     @cached_property
     def run(self) -> str:
         """The first 16 digits of the hash of the definition."""
-        return hashlib.sha256(canonical(self.definition).encode()).hexdigest()[:16]
+        return hashed(self.definition)
 
     @property
     def learner(self) -> str:
@@ -126,6 +126,14 @@ class Job:
             purpose: int(named_rng(self.seed, "bench", purpose, *path).integers(2**31))
             for purpose, path in names.items()
         }
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """Columns of the store that are known before the run is done."""
+        from recoup._core.registry import registered
+
+        cls = registered("learners").get(self.key)
+        return {} if cls is None else {"family": cls.tags.family}
 
     def skip_reason(self) -> str | None:
         """Say why the learner cannot do this, if it cannot and no data are needed to know."""
@@ -158,6 +166,11 @@ def _skip_reason(
 def canonical(value: Any) -> str:
     """Write plain values as JSON in the one way that a hash needs."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def hashed(definition: Mapping[str, Any]) -> str:
+    """Return the name of a run: the first 16 digits of the hash of all that defines it."""
+    return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
 
 
 def shown_learner(key: str, params: Mapping[str, Any]) -> str:

@@ -1,41 +1,48 @@
-"""Do what a plan asks for and a store does not have yet, on Dask workers here or elsewhere."""
+"""Do what is asked for and a store does not have yet, on Dask workers here or elsewhere.
+
+What is done need not be trials of learners: :func:`run_work` does anything that is made of jobs.
+"""
 
 from __future__ import annotations
 
-import inspect
-import os
+import math
 import queue
-import re
 import secrets
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from recoup._core.checks import brief
-from recoup._core.optional import require
+from recoup.bench.cluster import (
+    RETRIES,
+    Kind,
+    local_workers,
+    n_cores,
+    n_gpus_here,
+    packages,
+    places,
+    share_of_memory,
+    workers_of,
+)
 from recoup.bench.job import Job
 from recoup.bench.plan import Plan, read_plan
-from recoup.bench.store import Store
-from recoup.bench.worker import attempt, end_runs
+from recoup.bench.store import Runnable, Store
+from recoup.bench.worker import Measure, attempt, execute, packed
 from recoup.exceptions import InvalidInputError, RecoupWarning
 
-Kind = Literal["cpu", "gpu"]
+Watch = Callable[[Counter[str], int], None]
 
-# A run whose worker died is given to another one, so often; then it counts as failed.
-RETRIES = 2
 SECONDS_WITHOUT_WORKERS = 5.0
 SLOTS_PER_GPU = 4
 # Runs that can be done at once, so many times over, are the end of a plan.
 LAST_TURNS = 4
 SECONDS_BETWEEN_LOOKS = 0.5
-SECONDS_TO_CONNECT = 15.0
-# A run gets this share of main memory at most, divided by the runs at the same time.
-USABLE_MEMORY = 0.9
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Outcome:
     seconds : float
         What it took.
     problems : tuple of (str, Job)
-        Why runs failed, this time or before.
+        Why runs failed, this time or before. Of other work than a plan, its jobs.
     reasons : mapping of str to int
         Why runs were skipped, and how many.
     """
@@ -66,7 +73,7 @@ class Outcome:
     skipped: int
     left: int
     seconds: float
-    problems: tuple[tuple[str, Job], ...] = field(default=(), repr=False)
+    problems: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     reasons: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +89,38 @@ class Outcome:
         }
 
 
+@dataclass(frozen=True)
+class Work:
+    """Tasks, and how one of them is done.
+
+    Attributes
+    ----------
+    caller : str
+        Who asks for it, as messages name it.
+    jobs : sequence of Runnable
+        What is to be done.
+    measure : callable
+        Takes the definition of a job and a device, ``"cpu"`` or ``"cuda"``; returns columns of
+        the store and details, as plain values. What it raises is written down and stops nothing.
+    seconds : float, default=inf
+        After which a job is ended.
+    memory : int, optional
+        Bytes at which a job is ended; by default an equal share of the machine's.
+    on_gpu : callable, optional
+        Says of a job whether it gains from a GPU.
+    expected : callable, optional
+        Says of a job how long it will take, in any unit.
+    """
+
+    caller: str
+    jobs: Sequence[Runnable]
+    measure: Measure
+    seconds: float = math.inf
+    memory: int | None = None
+    on_gpu: Callable[[Any], bool] = field(default=lambda job: False)
+    expected: Callable[[Any], float] = field(default=lambda job: 1.0)
+
+
 def run_plan(
     plan: Plan | str | Path,
     store: str | Path,
@@ -92,7 +131,7 @@ def run_plan(
     scheduler: str | None = None,
     limit: float | None = None,
     retry_failed: bool = False,
-    watch: Callable[[Counter[str], int], None] | None = None,
+    watch: Watch | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Do the runs of a plan that a store does not have.
@@ -130,25 +169,93 @@ def run_plan(
     -------
     Outcome
     """
-    plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    asked = plan if isinstance(plan, Plan) else read_plan(plan)
+    return run_work(
+        trials(asked, Store(store)),
+        store,
+        workers=workers,
+        gpu=gpu,
+        slots=slots,
+        scheduler=scheduler,
+        limit=limit,
+        retry_failed=retry_failed,
+        watch=watch,
+        say=say,
+    )
+
+
+def trials(plan: Plan, store: Store) -> Work:
+    """Return a plan as work; finished runs of a store say how long others will take."""
+    from recoup._core.registry import registered
+    from recoup.bench.expected_time import Expected
+    from recoup.bench.trial import measure_trial
+
+    tags = {key: cls.tags for key, cls in registered("learners").items()}
+
+    def on_gpu(job: Job) -> bool:
+        return bool(tags[job.key].backend == "torch")
+
+    return Work(
+        "bench run",
+        plan.jobs(),
+        measure_trial,
+        plan.limits.time,
+        plan.limits.memory,
+        on_gpu,
+        Expected(store).seconds,
+    )
+
+
+def run_work(
+    work: Work,
+    store: str | Path,
+    *,
+    workers: int | None = None,
+    here: bool = False,
+    gpu: bool = False,
+    slots: int = SLOTS_PER_GPU,
+    scheduler: str | None = None,
+    limit: float | None = None,
+    retry_failed: bool = False,
+    watch: Watch | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Do the jobs of any work that a store does not have; see :func:`run_plan`.
+
+    Parameters
+    ----------
+    work : Work
+        What to do.
+    store, workers, gpu, slots, scheduler, limit, retry_failed, watch, say
+        As of :func:`run_plan`.
+    here : bool, default=False
+        Do one job after the other in this process: what kills it kills all, but no other package
+        is needed and a debugger can look in.
+
+    Returns
+    -------
+    Outcome
+    """
     started = time.monotonic()
+    until = None if limit is None else started + limit
     with Store(store).writing() as kept:
-        driver = _Driver(plan, kept, retry_failed, watch, say or _warn)
+        driver = _Driver(work, kept, retry_failed, watch, say or _warn)
         driver.skip_impossible()
-        if driver.waiting:
-            _packages()
+        if driver.waiting and here:
+            driver.do_here(until)
+        elif driver.waiting:
+            packages(work.caller)
             lines = driver.lines(gpu)
-            memory = plan.limits.memory
+            memory = work.memory
             with ExitStack() as stack:
                 if scheduler is None:
                     # No worker is started that would have nothing to do.
                     n_cpu = min(workers or n_cores(), len(lines["cpu"]))
-                    n_gpus = _n_gpus() if lines["gpu"] else 0
-                    client = stack.enter_context(_local(n_cpu, n_gpus, slots))
-                    memory = memory or _share_of_memory(n_cpu + n_gpus * slots)
+                    n_gpus = n_gpus_here() if lines["gpu"] else 0
+                    client = stack.enter_context(local_workers(n_cpu, n_gpus, slots))
+                    memory = memory or share_of_memory(n_cpu + n_gpus * slots)
                 else:
-                    client = stack.enter_context(_remote(scheduler, driver.name))
-                until = None if limit is None else started + limit
+                    client = stack.enter_context(workers_of(scheduler, driver.name))
                 driver.drive(client, lines, scheduler is None, until, memory)
         return driver.outcome(time.monotonic() - started)
 
@@ -158,33 +265,26 @@ class _Driver:
 
     def __init__(
         self,
-        plan: Plan,
+        work: Work,
         store: Store,
         retry_failed: bool,
-        watch: Callable[[Counter[str], int], None] | None,
+        watch: Watch | None,
         say: Callable[[str], None],
     ) -> None:
-        from recoup._core.registry import registered
-
-        self.plan, self.store = plan, store
-        self.jobs = plan.jobs()
+        self.work, self.store = work, store
+        self.jobs = list(work.jobs)
         self.counts: Counter[str] = Counter()
         self.watch, self.say = watch, say
         self.name = secrets.token_hex(8)
-        self.problems: list[tuple[str, Job]] = []
+        self.problems: list[tuple[str, Runnable]] = []
         self.reasons: Counter[str] = Counter()
-        self.tags = {key: cls.tags for key, cls in registered("learners").items()}
-        self.expected = Expected(store)
         known = store.statuses()
         # What was skipped may be possible now: data can have arrived.
         finished = {"done"} if retry_failed else {"done", "failed"}
         self.waiting = deque(job for job in self.jobs if known.get(job.run) not in finished)
         if not retry_failed:
-            failed = {job.run: job for job in self.jobs if known.get(job.run) == "failed"}
-            rows = store.rows() if failed else []
-            self.problems += [
-                (row["reason"], failed[row["run"]]) for row in rows if row["run"] in failed
-            ]
+            reasons = store.reasons("failed")
+            self.problems += [(reasons[job.run], job) for job in self.jobs if job.run in reasons]
         self.counts["failed"] = len(self.problems)
         self.counts["cached"] = len(self.jobs) - len(self.waiting) - len(self.problems)
         self._tell()
@@ -193,22 +293,26 @@ class _Driver:
         """Write down the runs that no worker needs to look at."""
         reasons = [(job, job.skip_reason()) for job in self.waiting]
         self.waiting = deque(job for job, reason in reasons if reason is None)
-        self.note_all(
-            [(job, {"status": "skipped", "reason": why, "row": {}}) for job, why in reasons if why]
-        )
+        self.note_all([(job, {"status": "skipped", "reason": why}) for job, why in reasons if why])
 
-    def lines(self, gpu: bool) -> dict[Kind, deque[Job]]:
+    def lines(self, gpu: bool) -> dict[Kind, deque[Runnable]]:
         """Return the runs that wait for a CPU, and those that wait for a GPU if there is one."""
-        waiting: dict[Kind, deque[Job]] = {"cpu": deque(), "gpu": deque()}
+        waiting: dict[Kind, deque[Runnable]] = {"cpu": deque(), "gpu": deque()}
         for job in self.waiting:
-            on_gpu = gpu and self.tags[job.key].backend == "torch"
-            waiting["gpu" if on_gpu else "cpu"].append(job)
+            waiting["gpu" if gpu and self.work.on_gpu(job) else "cpu"].append(job)
         return waiting
+
+    def do_here(self, until: float | None) -> None:
+        """Do one run after the other in this process, until nothing is left or time is up."""
+        for job in self.waiting:
+            if until is not None and time.monotonic() > until:
+                break
+            self.note_all([(job, execute(self.work.measure, job.definition, "cpu"))])
 
     def drive(
         self,
         client: Any,
-        lines: dict[Kind, deque[Job]],
+        lines: dict[Kind, deque[Runnable]],
         local: bool,
         until: float | None,
         memory: int | None,
@@ -219,12 +323,12 @@ class _Driver:
         with it that it was doing.
         """
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        under_way: dict[Any, tuple[Kind, Job]] = {}
+        under_way: dict[Any, tuple[Kind, Runnable]] = {}
         looked, began, waits = -1.0, time.monotonic(), False
         room: dict[Kind, int] = {"cpu": 0, "gpu": 0}
         while lines["cpu"] or lines["gpu"] or under_way:
             if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
-                room, looked = _room(client, local), time.monotonic()
+                room, looked = places(client, local), time.monotonic()
             if until is not None and time.monotonic() > until:
                 lines["cpu"].clear()
                 lines["gpu"].clear()
@@ -245,30 +349,37 @@ class _Driver:
                 future = ended.get(timeout=SECONDS_BETWEEN_LOOKS)
             except queue.Empty:
                 if client.status not in ("running", "connecting"):
-                    raise _lost_cluster() from None
+                    raise _lost_cluster(self.work.caller) from None
                 continue
             _, job = under_way.pop(future)
-            self.note_all([(job, _result(future))])
+            self.note_all([(job, _result(future, self.work.caller))])
             future.release()
 
-    def _next(self, line: deque[Job], room: int) -> Job:
+    def _next(self, line: deque[Runnable], room: int) -> Runnable:
         """Take a run from a line: at its end the longest, so that none is left running alone.
 
         Before, runs on the same rows follow each other, which then need not be drawn again.
         """
         if len(line) > LAST_TURNS * room:
             return line.popleft()
-        place = max(range(len(line)), key=lambda one: self.expected.seconds(line[one]))
+        place = max(range(len(line)), key=lambda one: self.work.expected(line[one]))
         job = line[place]
         del line[place]
         return job
 
-    def _submit(self, client: Any, job: Job, kind: Kind, local: bool, memory: int | None) -> Any:
+    @cached_property
+    def _packed(self) -> str:
+        return packed(self.work.measure)
+
+    def _submit(
+        self, client: Any, job: Runnable, kind: Kind, local: bool, memory: int | None
+    ) -> Any:
         resources = {"GPU": 1} if kind == "gpu" else {"CPU": 1} if local else None
         return client.submit(
             attempt,
+            self._packed,
             job.definition,
-            self.plan.limits.time,
+            self.work.seconds,
             memory,
             "cuda" if kind == "gpu" else "cpu",
             self.name,
@@ -277,10 +388,10 @@ class _Driver:
             pure=False,
         )
 
-    def note_all(self, ended: list[tuple[Job, dict[str, Any]]]) -> None:
+    def note_all(self, ended: list[tuple[Runnable, dict[str, Any]]]) -> None:
         """Write runs down and count them."""
         for job, found in ended:
-            found["row"].setdefault("family", self.tags[job.key].family)
+            found["row"] = {**job.known, **found.get("row", {})}
         self.store.write_all(ended)
         for job, found in ended:
             self.counts[found["status"]] += 1
@@ -307,11 +418,11 @@ class _Driver:
             self.watch(self.counts, len(self.jobs))
 
 
-def _result(future: Any) -> dict[str, Any]:
+def _result(future: Any, caller: str) -> dict[str, Any]:
     """Return what a run came to, be it that it could not be finished."""
-    _, distributed = _packages()
+    _, distributed = packages(caller)
     if future.status == "cancelled" or future.status == "lost":
-        raise _lost_cluster()
+        raise _lost_cluster(caller)
     try:
         found: dict[str, Any] = future.result()
     except distributed.KilledWorker:
@@ -323,200 +434,12 @@ def _result(future: Any) -> dict[str, Any]:
     return {"status": "failed", "reason": reason, "row": {}, "details": {}}
 
 
-def _lost_cluster() -> InvalidInputError:
+def _lost_cluster(caller: str) -> InvalidInputError:
     return InvalidInputError(
-        "bench run lost its Dask cluster. What was finished is kept: start the cluster and run the "
-        "same command again."
+        f"{caller} lost its Dask cluster. What was finished is kept: start the cluster and run the "
+        f"same command again."
     )
-
-
-def _packages() -> tuple[Any, Any]:
-    """Import what hands work to other processes, or say how to get it."""
-    names = ("dask", "distributed")
-    dask, distributed = (
-        require(name, purpose="bench run", install="'recoup[cluster]'") for name in names
-    )
-    return dask, distributed
-
-
-@contextmanager
-def _local(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
-    """Start workers on this machine: one per CPU slot, and one per GPU."""
-    import logging
-
-    dask, distributed = _packages()
-    security = _own_keys()
-    settings = {
-        "distributed.scheduler.allowed-failures": RETRIES,
-        "distributed.scheduler.work-stealing": False,
-        "distributed.worker.daemon": True,
-        "distributed.admin.low-level-log-length": 0,
-        "distributed.logging.distributed": "critical",
-        # Dask's web servers ask nobody for a key: they have nothing to show.
-        "distributed.scheduler.http.routes": [],
-        "distributed.worker.http.routes": [],
-    }
-    # Only this machine is listened to, on ports that are free. Other users of it get no further
-    # than to the port: they have no key.
-    shared = {
-        "host": "127.0.0.1",
-        "security": security,
-        "dashboard": False,
-        "memory_limit": 0,
-        "preload": [attempt.__module__],
-        "silence_logs": logging.CRITICAL,
-    }
-    specs: dict[str, Any] = {}
-    for number in range(n_cpu):
-        options = shared | {"nthreads": 1, "resources": {"CPU": 1}}
-        specs[f"cpu-{number}"] = {"cls": distributed.Nanny, "options": options}
-    for number in range(n_gpus):
-        seen = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        device = seen[number] if number < len(seen) and seen[number] else str(number)
-        options = shared | {
-            "nthreads": slots,
-            "resources": {"GPU": slots},
-            "env": {"CUDA_VISIBLE_DEVICES": device},
-        }
-        specs[f"gpu-{number}"] = {"cls": distributed.Nanny, "options": options}
-    scheduler = {
-        "cls": distributed.Scheduler,
-        "options": {
-            "dashboard": False,
-            "dashboard_address": "127.0.0.1:0",
-            "host": "127.0.0.1",
-            "port": 0,
-            "security": security,
-        },
-    }
-    with (
-        dask.config.set(settings),
-        distributed.SpecCluster(
-            workers=specs,
-            scheduler=scheduler,
-            security=security,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, security=security, set_as_default=False) as client,
-    ):
-        yield client
-
-
-def _own_keys() -> Any:
-    """Make keys that only this run and its workers know, without which no worker takes orders."""
-    _, distributed = _packages()
-    require("cryptography", purpose="bench run", install="'recoup[cluster]'")
-    return distributed.Security.temporary()
 
 
 def _warn(text: str) -> None:
     warnings.warn(text, RecoupWarning, stacklevel=4)
-
-
-@contextmanager
-def _remote(address: str, owner: str) -> Iterator[Any]:
-    _, distributed = _packages()
-    from distributed.comm.registry import backends
-
-    match = re.fullmatch(r"(?:(\w+)://)?(?:\[[\da-fA-F:.]+\]|[^\s/:\[\]]+):\d{1,5}", address)
-    if match is None or (match[1] is not None and match[1] not in backends):
-        raise InvalidInputError(
-            f"bench run needs the address of a Dask scheduler. Got {brief(address, 100)!r}. Pass "
-            f"one such as tcp://host:8786."
-        )
-    keys = distributed.Security().get_connection_args("client")
-    if match[1] == "tls" and keys.get("ssl_context") is None:
-        raise InvalidInputError(
-            f"bench run needs certificates for {brief(address, 100)!r}, and Dask's configuration "
-            f"names none. Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
-            f"DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT, and __KEY where the key is apart."
-        )
-    try:
-        client = distributed.Client(address, set_as_default=False, timeout=SECONDS_TO_CONNECT)
-    except (OSError, RuntimeError, ValueError, TimeoutError) as error:
-        raise InvalidInputError(
-            f"bench run found no Dask scheduler at {brief(address, 100)!r}: "
-            f"{brief(' '.join(str(error).split()), 150)}. Pass an address such as "
-            f"tcp://host:8786."
-        ) from error
-    with client:
-        try:
-            yield client
-        finally:
-            # Workers outlive this plan; what it had them do, and keep at hand, need not.
-            if client.status == "running":
-                with suppress(Exception):
-                    client.run(end_runs, owner)
-
-
-def _room(client: Any, local: bool) -> dict[Kind, int]:
-    """Count how many runs the workers can do at once, of either kind."""
-    # Later versions of Dask leave most workers out unless told not to.
-    counted = "n_workers" in inspect.signature(client.scheduler_info).parameters
-    asked = {"n_workers": -1} if counted else {}
-    found = client.scheduler_info(**asked)["workers"].values()
-    slots = sum(int(worker["resources"].get("GPU", 0)) for worker in found)
-    if local:
-        return {"cpu": sum(int(one["resources"].get("CPU", 0)) for one in found), "gpu": slots}
-    threads = sum(int(worker["nthreads"]) for worker in found)
-    return {"cpu": max(threads - slots, 1) if found else 0, "gpu": slots}
-
-
-def n_cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _share_of_memory(n_runs: int) -> int | None:
-    """Return the bytes that each of some runs may take on this machine, if it tells its size."""
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return None
-    everything = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return int(USABLE_MEMORY * everything / n_runs)
-
-
-def _n_gpus() -> int:
-    """Count the GPUs that may be used."""
-    torch = require("torch", purpose="bench run --gpu", install="'recoup[torch]'")
-    n = int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
-    if not n:
-        raise InvalidInputError(
-            "bench run --gpu needs a GPU that torch can use. Got none. Drop --gpu."
-        )
-    return n
-
-
-class Expected:
-    """How long runs take, by those that are finished.
-
-    A run takes what runs of its learner on its dataset took on average; or else of its learner; or
-    else what others took, by the effort of their learners.
-    """
-
-    def __init__(self, store: Store) -> None:
-        from recoup._core.registry import registered
-
-        self._efforts = {key: cls.tags.effort for key, cls in registered("learners").items()}
-        taken: dict[tuple[str, ...], list[float]] = {}
-        for job, seconds in store.seconds():
-            for path in ((job.key, job.dataset), (job.key,)):
-                taken.setdefault(path, []).append(seconds)
-            # A store may know learners that are not installed here.
-            if job.key in self._efforts:
-                taken.setdefault((), []).append(seconds / self._efforts[job.key])
-        self._means = {path: sum(values) / len(values) for path, values in taken.items()}
-
-    def seconds(self, job: Job) -> float:
-        """Say what a run will take; in units of its own while nothing is finished."""
-        for path in ((job.key, job.dataset), (job.key,)):
-            if path in self._means:
-                return self._means[path]
-        return float(self._means.get((), 1.0) * self._efforts[job.key])
-
-    def all_seconds(self, jobs: Sequence[Job], workers: int) -> float | None:
-        """Say what runs will take together; None where nothing is known."""
-        if not self._means:
-            return None
-        return sum(map(self.seconds, jobs)) / max(workers, 1)

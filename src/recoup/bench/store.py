@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from recoup._core.checks import brief
 from recoup._core.files import no_formula, write_file
@@ -78,6 +78,25 @@ def _kept_columns() -> tuple[str, ...]:
     return *before, *measured_columns(), "device", "finished"
 
 
+class Runnable(Protocol):
+    """One run to be done, and kept: a :class:`Job`, or anything else with these names."""
+
+    @property
+    def run(self) -> str:
+        """What it is known by: see :func:`recoup.bench.job.hashed`."""
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """All that decides what comes out, as plain values; ``format`` tells kinds apart."""
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """Columns of the store that are known before it is done."""
+
+    def skip_reason(self) -> str | None:
+        """Say why it cannot be done, if it cannot."""
+
+
 class Store:
     """Runs that are finished, and what they came to.
 
@@ -124,7 +143,8 @@ class Store:
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict per run, sorted by what defines it.
 
-        Runs of an earlier format, which the same definition would not give today, are left out.
+        Runs of an earlier format, which the same definition would not give today, are left out,
+        and so are runs that are no trials of learners.
         """
         names = _kept_columns()
         sql = f"SELECT {self._selected(names)} FROM runs"
@@ -133,6 +153,14 @@ class Store:
             one["definition"] = json.loads(one["definition"])
         found = [_row(one) for one in kept if one["definition"]["format"] == FORMAT]
         return sorted(found, key=_order)
+
+    def reasons(self, status: Status) -> dict[str, str]:
+        """Return why runs of a status were not finished."""
+        return dict(self._read("SELECT run, reason FROM runs WHERE status = ?", (status,)))
+
+    def elapsed(self) -> dict[str, float]:
+        """Return the seconds that each finished run took."""
+        return dict(self._read("SELECT run, elapsed FROM runs WHERE status = 'done'"))
 
     def details(self, run: str) -> dict[str, Any]:
         """Return what else is kept of a run: versions, hardware, seeds, curves, distributions."""
@@ -149,7 +177,8 @@ class Store:
     def seconds(self) -> list[tuple[Job, float]]:
         """Return how long each finished run took, from its start to its end."""
         sql = "SELECT definition, elapsed FROM runs WHERE status = 'done' AND elapsed IS NOT NULL"
-        return [(Job.of(json.loads(text)), seconds) for text, seconds in self._read(sql)]
+        found = [(json.loads(text), seconds) for text, seconds in self._read(sql)]
+        return [(Job.of(one), seconds) for one, seconds in found if "learner" in one]
 
     # Writing
 
@@ -173,11 +202,11 @@ class Store:
             self._connection = None
             os.close(lock)
 
-    def write(self, job: Job, found: Mapping[str, Any]) -> None:
+    def write(self, job: Runnable, found: Mapping[str, Any]) -> None:
         """Write a run down, for good once this returns."""
         self.write_all([(job, found)])
 
-    def write_all(self, ended: Iterable[tuple[Job, Mapping[str, Any]]]) -> None:
+    def write_all(self, ended: Iterable[tuple[Runnable, Mapping[str, Any]]]) -> None:
         """Write several runs down at once, all or none."""
         self._insert([_record(job, found) for job, found in ended])
 
@@ -435,7 +464,7 @@ def _declared() -> str:
     return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
 
 
-def _record(job: Job, found: Mapping[str, Any]) -> dict[str, Any]:
+def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
     details = json.dumps(found.get("details") or {}, allow_nan=False)
     return {
         "run": job.run,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
 from recoup._core.optional import require
 from recoup._core.results import to_plain
 from recoup._core.version import installed_version
@@ -30,14 +30,14 @@ from recoup.bench.measure import (
     recovered_metrics,
     true_metrics,
 )
-from recoup.bench.trial_data import NotAtHand, Rows, draw_rows
-from recoup.exceptions import InvalidInputError, MissingDependencyError
+from recoup.bench.trial_data import Rows, draw_rows
+from recoup.exceptions import InvalidInputError
 from recoup.learners import PULearner, make
 
-LONGEST_REASON = 500
 
-
-def execute(definition: Mapping[str, Any], device: str = "cpu") -> dict[str, Any]:
+def measure_trial(
+    definition: Mapping[str, Any], device: str = "cpu"
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Do a run and return what is kept of it.
 
     Parameters
@@ -49,30 +49,15 @@ def execute(definition: Mapping[str, Any], device: str = "cpu") -> dict[str, Any
 
     Returns
     -------
-    dict
-        ``status``, ``reason``, ``row`` (columns of the store) and ``details``; for a failed run
-        also whether the process is ``spoilt`` for others.
+    row : dict
+        Columns of the store.
+    details : dict
+        What else is kept.
     """
-    started = time.perf_counter()
-    try:
-        with warnings.catch_warnings():
-            # What a learner warns of is for people who fit one model, not thousands.
-            warnings.simplefilter("ignore")
-            row, details = _measured(Job.of(definition), device)
-        found: dict[str, Any] = {"status": "done", "reason": None, "row": row, "details": details}
-    except (NotAtHand, InvalidInputError, MissingDependencyError) as error:
-        # The learner refuses these rows, or they cannot be had: it did not go wrong.
-        found = _without_result("skipped", str(error))
-    except Exception as error:
-        found = _without_result("failed", f"{type(error).__name__}: {error}")
-        found["spoilt"] = isinstance(error, MemoryError)
-    found["elapsed"] = time.perf_counter() - started
-    return found
-
-
-def _without_result(status: str, reason: str) -> dict[str, Any]:
-    flat = brief(" ".join(reason.split()), LONGEST_REASON)
-    return {"status": status, "reason": flat, "row": {}, "details": {}}
+    with warnings.catch_warnings():
+        # What a learner warns of is for people who fit one model, not thousands.
+        warnings.simplefilter("ignore")
+        return _measured(Job.of(definition), device)
 
 
 def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -70,18 +70,11 @@ class Rows:
     classes: Classes
 
 
-class NotAtHand(Exception):
-    """The data of a run cannot be had or drawn here; the run is skipped."""
-
-
 def draw_rows(job: Job) -> Rows:
     """Draw the rows of a job; those of the last one are kept for the next learner."""
-    try:
-        cell = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
-        seeds = job.seeds
-        return _drawn(job.dataset, seeds["split"], seeds["labels"], *cell)
-    except (InvalidInputError, MissingDependencyError) as error:
-        raise NotAtHand(str(error)) from error
+    cell = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
+    seeds = job.seeds
+    return _drawn(job.dataset, seeds["split"], seeds["labels"], *cell)
 
 
 @lru_cache(maxsize=1)

@@ -8,9 +8,11 @@ must not reach the next run.
 from __future__ import annotations
 
 import atexit
+import base64
 import gc
 import json
 import os
+import pickle
 import select
 import signal
 import subprocess
@@ -18,12 +20,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from recoup._core.checks import brief
 from recoup._core.optional import require
+from recoup.exceptions import InvalidInputError, MissingDependencyError
 
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_TO_START = 120.0
@@ -31,10 +34,22 @@ CHUNK = 2**20
 # One core per run: more of them would only take cores from the other runs, and the order of sums
 # on several cores is not always the same.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+LONGEST_REASON = 500
 SERVE = "import sys; from recoup.bench.worker import serve; serve(int(sys.argv[1]), sys.argv[2])"
 
 
+Measure: TypeAlias = Callable[[Mapping[str, Any], str], tuple[dict[str, Any], dict[str, Any]]]
+"""Does a run: takes a definition and a device, returns columns of the store, and details."""
+
+
+def packed(measure: Measure) -> str:
+    """Write a function as text, so that other processes can have it."""
+    cloudpickle = require("cloudpickle", purpose="bench run", install="'recoup[cluster]'")
+    return base64.b64encode(cloudpickle.dumps(measure)).decode()
+
+
 def attempt(
+    measure: str,
     definition: Mapping[str, Any],
     seconds: float,
     memory: int | None,
@@ -45,8 +60,10 @@ def attempt(
 
     Parameters
     ----------
+    measure : str
+        Who does it, as :func:`packed` writes it.
     definition : mapping
-        Of a :class:`recoup.bench.job.Job`.
+        What is to be done; of a :class:`recoup.bench.job.Job`, say.
     seconds : float
         After which it is ended.
     memory : int or None
@@ -59,11 +76,11 @@ def attempt(
     Returns
     -------
     dict
-        As of :func:`recoup.bench.trial.execute`.
+        As of :func:`execute`.
     """
     process = _own_process(device)
     process.owner = owner
-    found = process.do({"definition": definition, "device": device}, seconds, memory)
+    found = process.do(measure, definition, device, seconds, memory)
     if found["status"] == "failed" and (device != "cpu" or found["spoilt"] or not process.alive):
         process.end()
         _processes.by_device.pop(device, None)
@@ -77,6 +94,43 @@ def end_runs(owner: str) -> None:
             process.kill()
 
 
+def execute(measure: Measure, definition: Mapping[str, Any], device: str = "cpu") -> dict[str, Any]:
+    """Do a run in this process, and return what is kept of it.
+
+    Parameters
+    ----------
+    measure : callable
+        Who does it.
+    definition : mapping
+        What is to be done.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where networks are trained.
+
+    Returns
+    -------
+    dict
+        ``status``, ``reason``, ``row`` (columns of the store), ``details`` and ``elapsed``
+        seconds; for a failed run also whether the process is ``spoilt`` for others.
+    """
+    started = time.perf_counter()
+    try:
+        row, details = measure(definition, device)
+        found: dict[str, Any] = {"status": "done", "reason": None, "row": row, "details": details}
+    except (InvalidInputError, MissingDependencyError) as error:
+        # These rows are refused, or cannot be had: nothing went wrong.
+        found = _without_result("skipped", str(error))
+    except Exception as error:
+        found = _without_result("failed", f"{type(error).__name__}: {error}")
+        found["spoilt"] = isinstance(error, MemoryError)
+    found["elapsed"] = time.perf_counter() - started
+    return found
+
+
+def _without_result(status: str, reason: str) -> dict[str, Any]:
+    flat = brief(" ".join(reason.split()), LONGEST_REASON)
+    return {"status": status, "reason": flat, "row": {}, "details": {}}
+
+
 class Process:
     """A child that does runs, one at a time."""
 
@@ -85,6 +139,8 @@ class Process:
     def __init__(self, device: str) -> None:
         reading, writing = os.pipe()
         environment = os.environ | dict.fromkeys(THREADS, "1")
+        # What can be imported here can be imported there.
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         if device == "cpu":
             environment["CUDA_VISIBLE_DEVICES"] = ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed in end()
@@ -99,26 +155,38 @@ class Process:
         os.close(writing)
         self._answers = reading
         self._buffer = b""
-        self._ready = False
+        self._learnt = ""
 
-    def do(self, request: Mapping[str, Any], seconds: float, memory: int | None) -> dict[str, Any]:
+    def do(
+        self,
+        measure: str,
+        definition: Mapping[str, Any],
+        device: str,
+        seconds: float,
+        memory: int | None,
+    ) -> dict[str, Any]:
         """Have something done, and say why it was not if it was not."""
         started = time.perf_counter()
-        if not self._ready:
-            said = self._answer(SECONDS_TO_START, None)
+        if measure != self._learnt:
+            said = self._ask({"measure": measure}, SECONDS_TO_START, None)
             if isinstance(said, str):
                 return _failed(f"The process for runs did not start. {said}", started)
-            self._ready = True
+            self._learnt = measure
             started = time.perf_counter()
+        said = self._ask({"definition": definition, "device": device}, seconds, memory)
+        return _failed(said, started) if isinstance(said, str) else said
+
+    def _ask(
+        self, request: Mapping[str, Any], seconds: float, memory: int | None
+    ) -> dict[str, Any] | str:
         stream = self._child.stdin
         assert stream is not None
         try:
             stream.write(json.dumps(request).encode() + b"\n")
             stream.flush()
         except OSError:
-            return _failed(self._why_it_ended(), started)
-        said = self._answer(seconds, memory)
-        return _failed(said, started) if isinstance(said, str) else said
+            return self._why_it_ended()
+        return self._answer(seconds, memory)
 
     @property
     def alive(self) -> bool:
@@ -236,23 +304,23 @@ def serve(answers: int, device: str) -> None:
     # An interrupt on the terminal is for the driver, which ends its workers in order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with, args=(os.getppid(),), daemon=True).start()
-    from recoup.bench.trial import execute, warm_up
-
     if device != "cpu":
         torch = require("torch", purpose="bench run --gpu", install="'recoup[torch]'")
         # It takes seconds until a GPU answers; the first run reads its rows meanwhile.
         threading.Thread(target=torch.zeros, args=(1,), kwargs={"device": device}).start()
     with os.fdopen(answers, "wb") as out:
-        out.write(b"{}\n")
-        out.flush()
-        warm = 0
+        n_imported = 0
         for line in sys.stdin.buffer:
             request = json.loads(line)
-            found = execute(request["definition"], request["device"])
+            found: dict[str, Any] = {}
+            if "measure" in request:
+                measure: Measure = pickle.loads(base64.b64decode(request["measure"]))
+            else:
+                found = execute(measure, request["definition"], request["device"])
             out.write(json.dumps(found, allow_nan=False).encode() + b"\n")
             out.flush()
-            if warm < warm_up.cache_info().currsize:
-                warm = warm_up.cache_info().currsize
+            if found and n_imported < len(sys.modules):
+                n_imported = len(sys.modules)
                 # What was imported stays: looking through it again takes a tenth of a second.
                 gc.collect()
                 gc.freeze()

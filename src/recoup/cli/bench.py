@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,18 +16,15 @@ from recoup.cli._output import (
     print_json,
     print_notes,
     print_written,
-    printable,
     progress,
     stdout,
 )
+from recoup.cli._runs import say, shown_progress, shown_span, stoppable
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from recoup.bench import Outcome, Plan
 
-Watch = Callable[[Counter[str], int], None]
-
-SECONDS_BETWEEN_LINES = 30.0
 MOST_PROBLEMS = 10
 
 PlanArgument = Annotated[
@@ -55,7 +48,8 @@ def plan(
 ) -> None:
     """Show what a plan asks for, what is done, and how long the rest may take."""
     from recoup.bench import Store, read_plan
-    from recoup.bench.runner import Expected, n_cores
+    from recoup.bench.cluster import n_cores
+    from recoup.bench.expected_time import Expected
     from recoup.data import list_datasets
 
     asked = read_plan(name)
@@ -157,27 +151,19 @@ def run(
         raise InvalidInputError(f"bench run --limit: {error}") from error
     asked = read_plan(name)
     path = _store_path(asked, store)
-    # Asked to end, by a cluster say, it ends as in an interrupt, with all in order.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with _shown_progress(asked.name) as watch:
-            outcome = run_plan(
-                asked,
-                path,
-                workers=workers,
-                gpu=gpu,
-                slots=slots,
-                scheduler=scheduler,
-                limit=span,
-                retry_failed=retry_failed,
-                watch=watch,
-                say=_say,
-            )
-    except KeyboardInterrupt:
-        _say(f"Stopped. What was finished is kept in {path}: the same command goes on from there.")
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with stoppable(path), shown_progress(asked.name) as watch:
+        outcome = run_plan(
+            asked,
+            path,
+            workers=workers,
+            gpu=gpu,
+            slots=slots,
+            scheduler=scheduler,
+            limit=span,
+            retry_failed=retry_failed,
+            watch=watch,
+            say=say,
+        )
     if as_json:
         print_json({"plan": asked.name, "store": str(path), **outcome.to_dict()})
     else:
@@ -286,25 +272,7 @@ def _grid(asked: Plan) -> dict[str, str]:
 def _about_time(seconds: float | None, workers: int) -> str:
     if seconds is None:
         return "How long they take is known once some are done."
-    return f"About {_span(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
-
-
-def _span(seconds: float) -> str:
-    """Write a span of time for people.
-
-    Examples
-    --------
-    >>> _span(42), _span(130), _span(8000), _span(400_000)
-    ('42 s', '2 min', '2 h 13 min', '4 days 15 h')
-    """
-    minutes, hours = seconds / 60, seconds / 3600
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if hours < 1.5:
-        return f"{minutes:.0f} min"
-    if hours < 48:
-        return f"{int(hours)} h {int(minutes) % 60} min"
-    return f"{int(hours // 24)} days {int(hours) % 24} h"
+    return f"About {shown_span(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
 
 
 def _print_outcome(outcome: Outcome, path: Path) -> None:
@@ -313,7 +281,7 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
     console.print(
         plain(
             f"{outcome.done:,} done, {outcome.cached:,} cached, {outcome.failed:,} failed, "
-            f"{outcome.skipped:,} skipped{left} in {_span(outcome.seconds)}."
+            f"{outcome.skipped:,} skipped{left} in {shown_span(outcome.seconds)}."
         )
     )
     notes = [f"{n:,} skipped: {reason}" for reason, n in outcome.reasons.items()]
@@ -326,57 +294,3 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
     notes += [f"{hidden:,} more failed: --json lists them."] if hidden > 0 else []
     print_notes(console, notes)
     print_written(console, [path])
-
-
-def _say(text: str) -> None:
-    from rich.console import Console
-
-    Console(stderr=True, highlight=False).print(plain(text))
-
-
-@contextmanager
-def _shown_progress(name: str) -> Iterator[Watch]:
-    """Show how far the runs are: a line that moves on a terminal, else one from time to time."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    began = time.monotonic()
-    if not console.is_terminal:
-        spoke = began
-
-        def tell(counts: Counter[str], total: int) -> None:
-            nonlocal spoke
-            if time.monotonic() - spoke > SECONDS_BETWEEN_LINES:
-                spoke = time.monotonic()
-                console.print(plain(_state(counts, total, spoke - began)))
-
-        yield tell
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        console=console,
-    )
-    with bar:
-        task = bar.add_task(printable(name), total=None, state="")
-
-        def move(counts: Counter[str], total: int) -> None:
-            state = _state(counts, total, time.monotonic() - began)
-            bar.update(task, total=total, completed=sum(counts.values()), state=state)
-
-        yield move
-
-
-def _state(counts: Counter[str], total: int, seconds: float) -> str:
-    """Say how many runs came to what, how fast, and when the rest will be done."""
-    left = total - sum(counts.values())
-    parts = [f"{counts[word]:,} {word}" for word in ("done", "cached", "failed", "skipped")]
-    if counts["done"] and seconds > 0:
-        rate = counts["done"] / seconds
-        parts.append(f"{rate:.1f} runs/s" if rate >= 1 else f"{60 * rate:.1f} runs/min")
-        parts.append(f"about {_span(left / rate)} left")
-    return ", ".join(parts)

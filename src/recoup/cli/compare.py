@@ -127,9 +127,9 @@ def compare(
 
 
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
+    from recoup._core.results import show_number, show_range
     from recoup.metrics.spec import metric_spec
     from recoup.report.page.models import comparison_sentences
-    from recoup.report.page.render import format_range, format_value
     from recoup.report.page.summarize import percent
 
     metric = comparison.metric
@@ -144,9 +144,9 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
         item = comparison.evaluations[model][metric]
         table.add_row(
             plain(model),
-            format_value(item.pu),
-            format_value(item.recovered),
-            format_range(item.lower, item.upper),
+            show_number(item.pu),
+            show_number(item.recovered),
+            show_range(item.lower, item.upper),
         )
     console.print(table)
     for sentence in comparison_sentences(comparison):

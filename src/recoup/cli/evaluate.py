@@ -181,7 +181,7 @@ def _print_evaluation(
     title: str,
     truth: Mapping[str, float] | None = None,
 ) -> None:
-    from recoup.report.page.render import format_range, format_value
+    from recoup._core.results import show_number, show_range
     from recoup.report.page.summarize import percent, summarize
 
     summary = summarize(evaluation, truth=truth)
@@ -195,12 +195,12 @@ def _print_evaluation(
         for metric in group["metrics"]:
             cells = [
                 f"  {metric['label']}",
-                format_value(metric["pu"]),
-                format_value(metric["recovered"]),
-                format_range(metric["lower"], metric["upper"]),
+                show_number(metric["pu"]),
+                show_number(metric["recovered"]),
+                show_range(metric["lower"], metric["upper"]),
             ]
             if truth:
-                cells.append(format_value(metric["truth"]))
+                cells.append(show_number(metric["truth"]))
             table.add_row(*cells)
         table.add_section()
     console.print(table)

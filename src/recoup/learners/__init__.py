@@ -86,13 +86,14 @@ def make(key: str, **params: Any) -> PULearner:
     Parameters
     ----------
     key : str
-        As in ``recoup list learners``.
+        The key of a learner, such as ``"nnpu"``; ``recoup list learners`` shows all of them.
     **params
-        Parameters of that learner.
+        Parameters of that learner, by name, as in its class.
 
     Returns
     -------
     PULearner
+        Not fitted yet.
 
     Examples
     --------

@@ -74,10 +74,12 @@ class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
 
         Returns
         -------
         ndarray of shape (n, 2)
+            Negative, or not labeled, and positive, or labeled.
         """
         check_is_fitted(self)
         probabilities: FloatArray = self._wrapped().predict_proba(X)
@@ -90,10 +92,12 @@ class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
 
         Returns
         -------
         ndarray of shape (n,)
+            The higher, the likelier positive.
         """
         check_is_fitted(self)
         decisions: FloatArray = self._wrapped().decision_function(X)
@@ -125,10 +129,12 @@ class ClassifierLearner(PULearner):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n, 2)
+            Negative and positive.
         """
         check_is_fitted(self)
         chances = self._chances(self._checked_rows(X, reset=False))

@@ -32,21 +32,24 @@ class BaggingPU(ClassifierLearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. This
-        share of them is then called positive, by their out-of-bag scores. None takes the middle
-        between the two classes as the classifiers saw them.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. This share of the unlabeled rows is then called positive, by their out-of-bag
+        scores. None takes the middle between the two classes as the classifiers saw them.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Any with ``predict_proba`` or ``decision_function``; with a support vector machine this is
-        the published method.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. It needs ``predict_proba`` or
+        ``decision_function``; with a support vector machine this is the published method.
     n_estimators : int, default=100
-        Number of classifiers.
-    n_drawn : int, optional
-        Unlabeled rows that each of them sees, drawn with replacement; by default as many as there
-        are labeled rows.
-    n_jobs : int, optional
+        Number of classifiers. More of them make scores steadier and take longer.
+    n_drawn : int or None, default=None
+        Unlabeled rows that each classifier sees, drawn with replacement. None takes as many as
+        there are labeled rows; fewer make the classifiers differ more.
+    n_jobs : int or None, default=None
         Fits at the same time, as in scikit-learn. The scores do not depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        Draws the rows, and seeds classifiers that have no seed and the estimate of alpha.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
+        also draws the rows.
 
     Attributes
     ----------
@@ -57,8 +60,16 @@ class BaggingPU(ClassifierLearner):
         them as negative; by all of them for a row that was in every sample.
     threshold_ : float
         What was subtracted to make zero the border.
-    alpha_, prior_
-        The share that was given or estimated, and the estimate behind it; None without.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

@@ -43,20 +43,21 @@ class LearnerTags:
         How time grows with the number n of rows.
     source : str
         Where it was published.
-    needs_alpha : bool
+    needs_alpha : bool, default=False
         Whether it cannot be fitted without the share of positives among the unlabeled rows.
-    estimates_alpha : bool
+    estimates_alpha : bool, default=False
         Whether it finds that share itself on the way.
-    schemes : tuple of {"single-sample", "case-control"}
+    schemes : tuple of str, default=("single-sample", "case-control")
         The designs that its theory covers.
-    selection : {"SCAR", "SAR"}
+    selection : {"SCAR", "SAR"}, default="SCAR"
         Whether labels must be a random sample of the positives.
-    backend : {"numpy", "torch"}
+    backend : {"numpy", "torch"}, default="numpy"
         What computes it.
-    requires_true_labels : bool
+    requires_true_labels : bool, default=False
         Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
-    effort : float
-        What a fit takes, roughly, in fits of ``pn``: to start long ones first, and to guess times.
+    effort : float, default=0.1
+        How long a fit takes, roughly, if one of ``pn`` takes 1. Benchmarks start long fits first,
+        and guess times from it.
     """
 
     key: str
@@ -75,9 +76,22 @@ class LearnerTags:
 class PULearner(ClassifierMixin, BaseEstimator):
     """Base of the learners that have tags: they see features and s, and never a true class.
 
-    A subclass has ``tags``, a constructor that stores its parameters (``random_state`` the last
-    of them, ``alpha`` one of them if it has a use for it), and two methods: ``_fit``, which may
-    read ``alpha_``, and ``_decide``.
+    To add a learner, write a subclass with ``tags``, a constructor that stores its parameters
+    without changing them (``random_state`` the last of them, ``alpha`` one of them if it needs
+    one), and two methods: ``_fit``, which may read ``alpha_``, and ``_decide``.
+
+    Attributes
+    ----------
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
     """
 
     tags: ClassVar[LearnerTags]
@@ -134,10 +148,12 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            Above zero where a row is taken for positive.
         """
         check_is_fitted(self)
         return self._decide(self._checked_rows(X, reset=False))
@@ -148,10 +164,12 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to classify, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            1 positive, 0 negative.
         """
         return (self.decision_function(X) > 0).astype(int)
 
@@ -164,14 +182,16 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            Rows that were not trained on, with the features of the training rows.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
-            Row weights.
+            How much each row counts. By default all count alike.
 
         Returns
         -------
         float
+            From 0 to 1; 1/2 for scores that say nothing.
         """
         return aul(s, self.decision_function(X), sample_weight=sample_weight)
 

@@ -102,64 +102,140 @@ class CGenPU(GeneratingLearner):
        K(1, A(x_L)) + K(A(x_L), A(g_+)) + K(A(g_+), 1 - A(g_-)), \\
        BCE(D(g_+), 1) + BCE(D(g_-), 1) + a \, [K(A(x_L), A(g_+)) + K(A(g_+), 1 - A(g_-))] .
 
-    The positive mode learns what labeled rows look like; what it leaves of the unlabeled ones is
-    for the negative mode. Nothing forces that mode to be all negatives, or to look like real rows:
-    of many features, or of binary ones, the generator makes rows that A tells from real ones by
-    their faults, and then all real rows are positive. So three things are added, which the authors
-    do not have. Made rows are remembered, because A would forget what was wrong with earlier ones.
-    With alpha, the mean of A over unlabeled rows is drawn to it, by
-    :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss, and a row is positive where its score is
-    among the highest :math:`\pi` of the training population.
+    Made positives come to look like labeled rows. Together with them, made negatives come to look
+    like the unlabeled rows. Nothing forces the negatives to be complete, or to look real: with many
+    features, or binary ones, A can tell made rows from real ones by their faults, and then it calls
+    all real rows positive. So three things are added that the authors do not have. Made rows are
+    remembered, because A would forget what was wrong with earlier ones. With alpha, the term
+    :math:`w \, |\overline{A(x_U)} - \alpha|` in A's loss draws the mean of A over unlabeled rows to
+    alpha, and a row is positive where its score is among the highest :math:`\pi` of the training
+    population.
 
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. With
-        None all rows are trained on and the last weights are kept, as by the authors, unless
-        ``select`` says otherwise; that works where the classes are apart, and rows have few
-        features.
-    epochs : int, default=60
-        Of ``least_steps`` to ``most_steps`` steps. The authors take 1000 passes over about 1000
-        rows, which are 6000 steps.
-    batch_size : int, default=64
-        Unlabeled rows per step, and as many labeled ones, which are repeated if there are fewer.
-        The authors take 128.
-    learning_rate, weight_decay : float, default=3e-4, 0.0
-        Of the optimizers, which are Adam with betas 0.5 and 0.999. The authors learn at 1e-4.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. With None all rows are trained on and the last weights are kept, as by the
+        authors, unless ``select`` says otherwise; that works where the classes are apart, and rows
+        have few features.
+    most_steps : int, default=200
+        Steps of an epoch where a pass over the unlabeled rows has more.
     auxiliary_weight : float, default=1.0
-        Weight a of the classifier's word in the generator's loss.
-    divergence : {"pointwise", "bernoulli"}, default="pointwise"
-        K as published, which can be negative, or with its other half,
-        :math:`(1-p) \ln ((1-p)/(1-q))`, which makes it a divergence.
+        Weight a of the two terms with the classifier in the generator's loss. This is the published
+        value.
     prior_weight : float, default=1.0
-        Weight w. With 0 unlabeled rows reach A through the generator alone, as by the authors.
+        Weight w of alpha in the loss of A. With 0 unlabeled rows reach A through the generator
+        alone, as by the authors.
     remembered_rows : int or None, default=4096
-        Made rows of either class, the newest ones, that those for A are drawn from. None takes
-        the last ones alone, as the authors do.
-    noise_dimensions : int, optional
-        Of the uniform noise; by default 8 for vectors and 64 for images.
+        Made rows of either class, the newest ones, that those for A are drawn from. None takes the
+        last ones alone, as the authors do.
+    divergence : {"pointwise", "bernoulli"}, default="pointwise"
+        K as published, which can be negative, or with its other half, :math:`(1-p) \ln
+        ((1-p)/(1-q))`, which makes it a divergence.
+    noise_dimensions : int or None, default=None
+        Length of the uniform noise. None takes 8 for vectors, as published, and 64 for images.
     compress : bool, default=True
         Replace each feature x of standardized vectors by :math:`\pm \ln (1 + |x|)`, which brings
         very large values nearer. The authors do not. On Spambase it was better for two seeds of
         three.
-    least_steps, most_steps : int, default=100, 200
-        Steps of an epoch where a pass over the unlabeled rows has fewer, or more.
+    least_steps : int, default=100
+        Steps of an epoch where a pass over the unlabeled rows has fewer.
     hidden_units : int, default=128
-        In the three hidden layers of generator and discriminator. Images have convolutions in
+        Width of the hidden layers of the networks beside the classifier. Here the three hidden
+        layers of generator and discriminator have it, as published. Images have convolutions in
         place of two of them.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`; ``labeled_batch`` has no
-    effect. Images are made within the lowest and the highest value of the training rows.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=60
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. An epoch has ``least_steps`` to
+        ``most_steps`` steps. The authors take 1000 passes over about 1000 rows, which are 6000
+        steps.
+    batch_size : int, default=64
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here these
+        are unlabeled rows; as many labeled ones come with them, repeated if there are fewer. The
+        authors take 128.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16. It has no effect here.
+    learning_rate : float, default=3e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. The authors take 1e-4; Adam's first beta is 0.5, as published.
+    weight_decay : float, default=0.0
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. The authors have none.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the accuracy; without alpha, the last weights are kept.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
-    generator_, discriminator_ : Module
-        The networks beside the classifier.
-    low_, high_ : float or None
-        Bounds of the rows that are made, for images.
+    network_ : Module
+        The trained network, with the weights that were kept.
+    generator_ : Module
+        The network that makes rows from noise and a class.
+    discriminator_ : Module
+        The network D.
+    low_ : float or None
+        Lowest value of the rows that are made, for images: that of the training rows.
+    high_ : float or None
+        Highest value of them.
     implied_alpha_ : float
         Mean of A over the unlabeled rows: near their share of positives if all went well, which
         says something only where ``prior_weight`` is 0.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

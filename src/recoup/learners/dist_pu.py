@@ -55,26 +55,108 @@ class DistPU(AligningLearner):
 
     Parameters
     ----------
-    alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. The
-        mean prediction is pinned to it, so an error in it is carried on.
-    warm_up_epochs : int, default=60
-        Epochs of the first stage, at most: it ends where the risk of held-out rows is least. These
-        weights are never the ones that are kept.
-    warm_up_learning_rate, warm_up_weight_decay : float, default=5e-4, 5e-3
-        Of the optimizer of the first stage; the learning rate falls to zero along a cosine.
     warm_up_entropy : float, default=0.002
-        Weight of the entropy in the first stage.
+        Weight of the entropy of predictions in the first stage. Without any, predicting the prior
+        for every row is a solution.
     entropy : float, default=0.004
-        Weight that the entropy has at the end of the second stage; it begins at zero.
+        Weight of that entropy at the end of the second stage; it begins at zero and rises.
     mixed_entropy : float, default=0.04
-        Weight of the entropy at mixed rows.
-    mixing_weight, mixing_shape : float, default=5.0, 6.0
-        Weight of the mixed rows, and both parameters of the beta distribution of the shares.
+        Weight of the entropy of predictions at mixed rows, in the second stage.
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. The mean prediction is pinned to it, so an error in it is carried on.
+    warm_up_epochs : int, default=60
+        Epochs of the first stage, at most: it ends where the risk of the held-out rows is lowest.
+        Weights of this stage are never kept.
+    warm_up_learning_rate : float, default=5e-4
+        Step size in the first stage, which falls to zero along a cosine. This is the published
+        value.
+    warm_up_weight_decay : float, default=5e-3
+        Penalty on large weights in the first stage. This is the published value.
+    mixing_weight : float, default=5.0
+        Weight of the mixed rows in the second stage. This is the published value.
+    mixing_shape : float, default=6.0
+        Both parameters of the beta distribution that the shares of mixing come from. The larger it
+        is, the nearer the shares are to one half. This is the published value.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=60
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs of the
+        second stage.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=2e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. This one is for the second stage, at the end of which it is 0.7 of
+        this. The authors take 5e-5, after a first stage that is run to its end.
+    weight_decay : float, default=1e-3
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This one is for the second stage, as published.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
-    The others are those of :class:`recoup.learners.TorchPULearner`, here for the second stage:
-    ``epochs=60``, ``learning_rate=2e-4``, which falls to 0.7 of that, ``weight_decay=1e-3``. The
-    authors take 5e-5 after a first stage that is run to its end.
+    Attributes
+    ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

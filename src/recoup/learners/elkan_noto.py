@@ -53,32 +53,47 @@ class ElkanNoto(ClassifierLearner):
     Parameters
     ----------
     mode : {"rescale", "duplicate"}, default="rescale"
-        Divide by c, or fit the second classifier.
+        Divide by c, or fit the second classifier, which takes about twice as long.
     rule : {"e1", "e2", "e3"}, default="e1"
-        How c is read off the held-out rows: the mean of g over labeled rows; their part of the
-        sum over all rows; the maximum. e1 and e2 are too low where the classes overlap, e3 is
-        too high where g is noisy.
+        How c is read off the held-out rows: the mean of g over labeled rows; their part of the sum
+        over all rows; the maximum. e1 and e2 are too low where the classes overlap, e3 is too high
+        where g is noisy.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Any with ``predict_proba`` that is calibrated, so without class weights; for
-        ``"duplicate"`` one that takes ``sample_weight``.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. Its ``predict_proba`` must be
+        calibrated, so no class weights; for ``"duplicate"`` it must take ``sample_weight``.
     hold_out : float, default=0.2
-        Share of the rows to read c off, rounded to one over a whole number. g is fitted on the
-        others.
+        Share of the rows to read c off, above 0 and up to 0.5, rounded to one over a whole number.
+        g is fitted on the others. Raise it where labels are few and c is noisy.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether performance is about all rows, or about the unlabeled rows alone.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart. It decides which rows performance is
+        about.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds the classifier if it has no seed, and chooses the rows to hold out.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
+        also chooses the rows to hold out.
 
     Attributes
     ----------
     classifier_ : classifier
         The last one that was fitted.
     label_frequency_ : float
-        c, not below the share of labeled rows among all.
+        The c that was used, not below the share of labeled rows among all.
     label_frequencies_ : dict of str to float
-        c by all three rules.
+        The c by each of the three rules.
+    population_ : Population
+        What turns probabilities of a label into those of being positive.
     alpha_ : float
         Share of positives among the unlabeled rows that follows from c.
+    prior_ : None
+        No other estimate is made.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Warns
     -----

@@ -122,58 +122,133 @@ class HolisticPU(TorchPULearner):
               \quad \psi(u) = \mathrm{sign}(u) \log(1 + |u| + u^2 / 2)
 
     and the cut that leaves two groups with the least spread says which rows are taken for positive.
-    A new network is trained on these pseudo-labels, whose weight rises from 0 to 1, and shall say
-    of a strongly changed row what it says, when it is sure, of a weakly changed one.
+    A new network is trained on these pseudo-labels, whose weight rises from 0 to 1. Each row is
+    also shown strongly changed, and shall then get the class that it has when weakly changed, if
+    the network is sure of that.
 
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows, to choose the weights by. With None it is the
-        share of pseudo-positives.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Only the choice of the weights needs it; None takes the share of
+        pseudo-positives there.
     trend_epochs : int, default=15
         Epochs of the first network, at least 2. The trends are those of the first ones of them, as
-        many as tell held-out labeled rows best; where nothing is held out, of all. See the notes.
+        many as tell held-out labeled rows best; where nothing is held out, of all. This is the
+        published value; see the notes.
     steps_per_epoch : int, default=512
-        Steps that count as an epoch; one pass over the unlabeled rows where that is shorter.
-        Where predictions have settled after one epoch, there is no trend left to see.
+        Steps that count as an epoch; one pass over the unlabeled rows where that is shorter. This
+        is the published value. Where predictions have settled after one epoch, there is no trend
+        left to see.
     trend : {"pairs", "adjacent"}, default="pairs"
         The published form above, or that of the released code, the mean of log(1 + d + d²/2) over
         the changes d from an epoch to the next, which is above zero for predictions that only
         swing.
     trend_scale : float, default=1.0
-        The factor a.
+        The factor a on differences of predictions.
     criterion : {"variance", "squares"}, default="variance"
-        What the two groups have least of, together: variance, as in the paper, or squared
-        distances from their means, as in the released code. The latter lets a few rows with steep
-        trends have a group of their own.
+        What the two groups have least of, together: variance, as in the paper, or squared distances
+        from their means, as in the released code. The latter lets a few rows with steep trends have
+        a group of their own.
     smoothing : float, default=0.1
         Share of a label that is spread over both classes, for labeled rows of the first network.
+        This is the published value.
     averaging : float, default=0.999
         Share of itself that the mean of the first network's weights keeps in each of 512 steps; in
-        an epoch of fewer steps, it forgets as much. That mean makes the predictions.
+        an epoch of fewer steps, it forgets as much. That mean makes the predictions. This is the
+        published value.
     confidence : float, default=0.9
-        From which probability on a prediction is a target for the strong view.
-    flip : bool, optional
-        Whether mirror images are of the same class. By default only for images with colors.
+        From which probability on a prediction is a target for the strong view. This is the
+        published value.
+    flip : bool or None, default=None
+        Whether mirror images are of the same class. None says so for images with colors only,
+        because digits and letters change their meaning.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
     epochs : int, default=25
-        Of the second network.
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs of the
+        second network. This is the published value.
     batch_size : int, default=64
-        Unlabeled rows per step, and labeled ones.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``optimizer="sgd"`` (with
-    Nesterov's momentum), ``learning_rate=0.003`` (the authors: 0.0005 to 0.002), which falls along
-    a wave to a fifth, and ``weight_decay=5e-4`` on matrices alone. By default the weights are kept
-    whose predictions on held-out rows have the lowest risk for that share of positives; the authors
-    keep the last ones.
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
+    learning_rate : float, default=0.003
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. It falls along a wave to a fifth. The authors take 0.0005 to 0.002.
+    weight_decay : float, default=5e-4
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. It acts on matrices alone. This is the published value.
+    optimizer : {"adam", "sgd"}, default="sgd"
+        Adam, or stochastic gradient descent with momentum 0.9. Here the momentum is Nesterov's, as
+        published.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy, for alpha or the share
+        of pseudo-positives; the authors keep the last weights.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     cut_ : float
         The trend above which rows were taken for positive.
     pseudo_share_ : float
         The share of such rows among the unlabeled ones.
     watched_epochs_ : int
         The number of epochs that the trends are from.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

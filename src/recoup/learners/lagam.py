@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.contrast import contrastive_losses, k_means, nearest
 from recoup.learners._training.loop import (
     FEWEST_HELD_OUT,
     SCORED_AT_ONCE,
@@ -34,8 +35,6 @@ MOST_SCORE = math.log((1 - LEAST_CHANCE) / LEAST_CHANCE)
 PROJECTED_TO = 128
 # Both parameters of the beta distribution of the shares of mixing.
 MIXING_SHAPE = 4.0
-# k-means looks at this many rows per cluster at most.
-ROWS_PER_CLUSTER, RESTARTS, ITERATIONS = 256, 5, 20
 # After these shares of all epochs the learning rate is a tenth of what it was.
 DECAYS = (0.625, 0.75, 0.875)
 
@@ -123,70 +122,6 @@ def support_loss(positives: Tensor, others: Tensor, share: float) -> Tensor:
     return loss
 
 
-def contrastive_losses(
-    weak: Tensor, strong: Tensor, partners: Tensor, temperature: float
-) -> tuple[Tensor, Tensor]:
-    """Return how far twins are apart, and how far partners are, among all rows of a batch.
-
-    Parameters
-    ----------
-    weak, strong : Tensor of shape (n, d)
-        Two views of the rows, of length 1.
-    partners : Tensor of bool, of shape (n, 2n)
-        Which of the weak and strong views belong with a weak one. Its twin always does.
-    temperature : float
-        The lower, the more the nearest ones count.
-    """
-    import torch
-
-    n = len(weak)
-    likeness = weak @ torch.cat([weak, strong]).T / temperature
-    itself = torch.eye(n, 2 * n, dtype=torch.bool, device=weak.device)
-    twins = itself.roll(n, 1)
-    rest = likeness.masked_fill(itself, -math.inf).logsumexp(1, keepdim=True)
-    logs = likeness - rest
-    chosen = (partners | twins) & ~itself
-    instance = -(logs * twins).sum() / n
-    return instance, -((logs * chosen).sum(1) / chosen.sum(1)).mean()
-
-
-def nearest(weak: Tensor, strong: Tensor, count: int) -> Tensor:
-    """Mark the views that are nearest to each weak one, which counts itself."""
-    import torch
-
-    likeness = weak @ torch.cat([weak, strong]).T
-    places = likeness.topk(min(count, likeness.shape[1]), dim=1).indices
-    return torch.zeros_like(likeness, dtype=torch.bool).scatter(1, places, True)
-
-
-def k_means(points: Tensor, clusters: int) -> Tensor:
-    """Return the number of each point's cluster, the best of some attempts."""
-    import torch
-    from torch.nn.functional import one_hot
-
-    def choose(n: int, most: int) -> Tensor:
-        return torch.randperm(n, device=points.device)[:most]
-
-    def assigned(rows: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
-        closeness = rows @ centers.T - (centers**2).sum(1) / 2
-        best: Any = closeness.max(1)
-        return best.values.sum(), best.indices
-
-    sample = points[choose(len(points), ROWS_PER_CLUSTER * clusters)]
-    found: list[tuple[float, Tensor]] = []
-    for _ in range(RESTARTS):
-        centers = sample[choose(len(sample), clusters)]
-        for _ in range(ITERATIONS):
-            members = one_hot(assigned(sample, centers)[1], len(centers)).to(sample.dtype)
-            sizes = members.sum(0)[:, None]
-            means = members.T @ sample / sizes.clamp(min=1)
-            # A cluster without members stays where it is.
-            centers = torch.where(sizes > 0, means, centers)
-        found.append((float(assigned(sample, centers)[0]), centers))
-    best = max(found, key=lambda attempt: attempt[0])[1]
-    return assigned(points, best)[1]
-
-
 def label_momentum(epoch: int, epochs: int, start: float, end: float) -> float:
     """Return the share of itself that a soft label keeps in an epoch."""
     return start + (end - start) * epoch / epochs
@@ -213,52 +148,125 @@ class LaGAM(TorchPULearner):
     a PU support set; call its results by that name** (``support_`` says which one it was). A share
     of the labeled and of the population's rows is then set aside, and their negative part is what
     remains of the population's loss when that of positives is taken off, as in nnPU, divided by the
-    share of negatives. Two more things differ then. Features enter the step for trial less their
-    mean in the batch, because through what they have in common, soft labels would move the
-    threshold and not the boundary. And a row counts as positive if it scores among the share
-    :math:`\pi` of the population's highest, as seen on rows that were set aside or held out;
-    :math:`B` itself asks for equal errors in both classes.
+    share of negatives. Two more things differ then. In the step for trial, the mean of the features
+    in the batch is subtracted from them: otherwise soft labels would move the threshold instead of
+    the boundary. And a row is positive if its score is above the threshold that the share
+    :math:`\pi` of the population exceeds, measured on rows that were set aside or held out,
+    because :math:`B` itself makes the errors of both classes equal.
 
     Parameters
     ----------
     alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows, for the loss of support rows without classes
-        and to choose the weights by; a word has it estimated, by that method.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Used for the loss of support rows without classes, and to choose the weights.
     warm_up_epochs : int, default=5
-        Epochs with the first labels, without clusters. These weights are never the ones kept.
-    epochs : int, default=45
-        Epochs after that. The authors take 20 and 380, with a tenth of the learning rate.
-    contrast_weight : float, optional
-        Of the contrastive loss. By default 1 for images, as published, and 0 for vectors, where
-        clusters and neighbors then have no part: no change of a vector surely keeps its class, and
-        features that ignore such changes can lose it. (Four changed fields of a board of Connect-4
-        are another game.)
+        Epochs with the first labels, without clusters. These weights are never kept. The authors
+        take 20.
     clusters : int, default=50
-        Into which the features are grouped at the beginning of each epoch. The authors take 5
-        (CIFAR-10) or 100.
+        Number of groups that features are put into at the beginning of each epoch. The default is
+        that of PU-Bench; the authors take 5 (CIFAR-10) or 100.
     neighbors : int, default=10
-        Nearest views that count as partners, from an eighth of all epochs on.
+        Nearest views that count as partners, from an eighth of all epochs on. This is the published
+        value.
     temperature : float, default=0.07
-        Of the contrastive loss.
+        By which similarities in the contrastive loss are divided. This is the published value.
     momentum : tuple of float, default=(0.95, 0.8)
-        The share :math:`\rho` that a soft label keeps, in the first epoch and in the last.
+        The share :math:`\rho` that a soft label keeps, in the first epoch and in the last. These
+        are the published values; nearer to 1, labels move more slowly.
     meta_learning_rate : float, default=0.001
-        Of the step for trial.
+        Size of the step for trial. This is the published value.
     support_fraction : float, default=0.2
         Share of the rows to train on that is set aside as support, where none is given. Where that
         is fewer than four labeled rows, the rows to train on are the support too.
-    flip : bool, optional
-        Whether mirror images are of the same class. By default only for images with colors.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``optimizer="sgd"`` and
-    ``learning_rate=0.01``, which falls to a tenth three times.
+    contrast_weight : float or None, default=None
+        Weight of the contrastive loss. None is 1 for images, as published, and 0 for vectors, where
+        clusters and neighbors then have no part: no change of a vector surely keeps its class, and
+        features that ignore such changes can lose it.
+    flip : bool or None, default=None
+        Whether mirror images are of the same class. None says so for images with colors only,
+        because digits and letters change their meaning.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=45
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs after the
+        warm-up. The authors take 380, with a tenth of the learning rate.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=0.01
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. It falls to a tenth three times. The authors take 1e-3.
+    weight_decay : float, default=1e-4
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This is the published value.
+    optimizer : {"adam", "sgd"}, default="sgd"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     support_ : {"given", "set aside"}
         Which of the two methods it was: the published one, or the one with a PU support set.
     implied_alpha_ : float
         Mean soft label of the unlabeled rows at the end.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

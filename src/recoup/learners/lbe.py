@@ -96,36 +96,105 @@ class LBE(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. With it, the threshold is set such that this
-        share lies above it; with None a row is positive where h exceeds one half. See the notes.
-    epochs : int, default=20
-        Rounds.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Training does not need it. With it, the threshold is set such that this share
+        of the unlabeled rows lies above; with None a row is positive where h exceeds one half.
     steps_per_round : int, default=20
         Steps of both networks between two looks at all rows.
-    pretraining_steps : int, optional
-        Steps at the beginning in which both networks learn the labels. By default they end where
-        held-out labels are told best, after 4,000 at most; where nothing is held out they are the
-        100 of the authors, which are too few for a small network and enough for a large one to
+    pretraining_steps : int or None, default=None
+        Steps at the beginning in which both networks learn the labels. None ends them where
+        held-out labels are told best, after 4,000 at most; where nothing is held out it takes the
+        100 of the authors, which are too few for a small network, and enough for a large one to
         learn the labels by heart.
     subset : float, default=0.1
-        Share of the rows in a step; more where it would hold fewer than five labeled rows.
+        Share of the rows in a step, as published; more where it would hold fewer than five labeled
+        rows.
     kept : float, default=0.8
-        Share of those that the classifier is trained on, the labeled ones first. These weigh as
-        much among the kept rows as among all.
+        Share of the rows of a step that the classifier is trained on, as published: the labeled
+        ones first, then those that it gets least wrong. Labeled rows weigh as much among the kept
+        rows as among all.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=20
+        Rounds: in each, the chances w are computed once and both networks are trained.
     batch_size : int, default=4096
-        Most rows in a step.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=5e-4``;
-    ``labeled_batch`` has no effect. By default the weights are kept that explain the labels of
-    held-out rows best.
+        Most rows in a step, whatever ``subset`` says.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16. It has no effect here: a step draws from all rows.
+    learning_rate : float, default=5e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves.
+    weight_decay : float, default=1e-4
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, that is, how well the product of h and :math:`\eta`
+        explains the held-out labels.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     propensity_network_ : Module
         The network for :math:`\eta`.
     implied_alpha_ : float
         Mean of w over the unlabeled rows. Only the product :math:`h \eta` can be learned from
         labels, so take it for a hint.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----
@@ -168,15 +237,17 @@ class LBE(TorchPULearner):
     propensity_network_: Any = field(init=False, repr=False)
 
     def propensity(self, X: Any) -> FloatArray:
-        """Return the chance of each row to get a label if it is positive.
+        r"""Return the chance of each row to get a label if it is positive.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, ...)
+            The rows to judge, of the shape of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            The values of :math:`\eta`, from 0 to 1.
         """
         from scipy.special import expit
 

@@ -23,9 +23,9 @@ from recoup.learners.base import LearnerTags
 class Naive(ClassifierLearner):
     r"""Tell labeled from unlabeled rows, as if the unlabeled ones were negative.
 
-    The scores rank rows well, but :math:`g(x) = P(s=1 \mid x)` stays below 1/2 for most
-    positives where few of them are labeled, so that hardly any row is called positive. Given
-    alpha, g is turned into the chance to be positive ("PvU, rescaled"):
+    The scores rank rows well. But where few positives are labeled, :math:`g(x) = P(s=1 \mid x)`
+    is below 1/2 for most of them, so that hardly any row is called positive. Given alpha, g is
+    turned into the chance to be positive ("PvU, rescaled"):
 
     .. math::
 
@@ -38,27 +38,37 @@ class Naive(ClassifierLearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows; a word has it estimated, by that method.
-        None leaves g as it is, with the threshold 1/2.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. None leaves g as it is, with the threshold 1/2.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        What tells labeled from unlabeled rows. ``"auto"`` takes boosting where it does so clearly
-        better than logistic regression. With alpha it must give probabilities of the rows as they
-        are, so without class weights.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. Given alpha, it must give
+        probabilities of the rows as they are, so without class weights.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether performance is about all rows, or about the unlabeled rows alone.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart. It decides which of the two formulas
+        holds.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds the classifier if it has no seed, and the estimate of alpha.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own.
 
     Attributes
     ----------
     classifier_ : classifier
         Fitted on 1 for labeled and 0 for unlabeled rows.
     population_ : Population or None
-        What turns its probabilities into those of being positive.
+        What turns its probabilities into those of being positive; None without alpha.
     alpha_ : float or None
-        The share that was given or estimated.
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
-        The estimate behind it, if there is one.
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

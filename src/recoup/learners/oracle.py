@@ -28,15 +28,19 @@ class Oracle(ClassifierLearner):
     Parameters
     ----------
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Any with ``predict_proba`` or ``decision_function``. ``"auto"`` chooses by how well the
-        true classes are told apart.
-    pi : float, optional
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the classes clearly better than logistic regression. It needs ``predict_proba`` or
+        ``decision_function``.
+    pi : float or None, default=None
         Share of positives where performance is judged, if it is not that of the training rows.
-        Logits are then shifted accordingly.
+        Logits are then shifted accordingly. None takes the training rows as they are.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether the population is all rows, or the unlabeled rows alone.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart. It decides which rows teach the
+        classifier.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds the classifier if it has no seed.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own.
 
     Attributes
     ----------
@@ -44,6 +48,16 @@ class Oracle(ClassifierLearner):
         Fitted on the true classes.
     shift_ : float
         What is added to its logits.
+    alpha_ : None
+        A supervised learner needs no prior.
+    prior_ : None
+        A supervised learner needs no prior.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Examples
     --------
@@ -89,8 +103,9 @@ class Oracle(ClassifierLearner):
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled: in a case-control design it tells the population.
             Known negatives (-1) are left out.
-        y_true : array-like of shape (n,)
-            The class of each row, 1 or 0.
+        y_true : array-like of shape (n,), default=None
+            The class of each row, 1 or 0. It has a default so that scikit-learn can call ``fit``
+            with X and s, but None is refused.
 
         Returns
         -------

@@ -81,45 +81,123 @@ class P3Mix(TorchPULearner):
 
     Parameters
     ----------
-    mode : {"e", "c"}, default="e"
-        Early-learning regularization, or correction of targets.
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. Training needs none. With it, the threshold is
-        set such that this share lies above it; with None a row is positive where its probability
-        exceeds one half.
-    epochs : int, default=60
-        Passes over the unlabeled rows after the warm-up.
-    steps_per_epoch : int, optional
-        In place of one pass. The authors have 200 epochs of 20 steps of 512 rows, which is 40
-        passes over their unlabeled rows.
-    warm_up_steps : int, optional
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Training does not need it. With it, the threshold is set such that this share
+        of the unlabeled rows lies above; with None a row is positive where its probability exceeds
+        one half.
+    mode : {"e", "c"}, default="e"
+        P3Mix-E, with a teacher that keeps what was learned early, or P3Mix-C, which corrects
+        targets.
+    steps_per_epoch : int or None, default=None
+        Steps in an epoch. None takes one pass. The authors have 200 epochs of 20 steps of 512 rows,
+        which is 40 passes over their unlabeled rows.
+    warm_up_steps : int or None, default=None
         Steps at the beginning, at most, in which all partners are random; these weights are never
-        kept. By default they end where held-out labels are told best, after 4,000 at most; where
-        nothing is held out they are 50. See the notes.
-    threshold : float, optional
-        :math:`\gamma`, by default 0.85 in mode e and 0.8 in mode c.
+        kept. None ends them where held-out labels are told best, after 4,000 at most; where nothing
+        is held out it takes 50. See the notes.
+    threshold : float or None, default=None
+        The :math:`\gamma` that limits undecided predictions. None takes the published values, 0.85
+        in mode e and 0.8 in mode c.
     n_candidates : int, default=100
-        k; all labeled rows if there are fewer.
+        The number k of labeled rows next to the boundary that partners come from; all labeled rows
+        if there are fewer. This is the published value.
     mixing_shape : float, default=1.0
-        Both parameters of the beta distribution of :math:`\lambda`, of which the larger of it and
-        its rest is taken.
-    mix_layer : int, optional
+        Both parameters of the beta distribution of :math:`\lambda`. Of :math:`\lambda` and :math:`1
+        - \lambda` the larger one is used. This is the published value.
+    mix_layer : int or None, default=None
         Where to mix: -1 for rows as they are, k for what comes out of the layer k with weights,
-        counted from 0. By default rows of vectors, and the last convolution's output of images.
-    labeled_weight, unlabeled_weight, entropy_weight : float, default=1.0, 1.0, 0.1
-        :math:`\omega_P, \omega_U, \omega_H`.
+        counted from 0. None takes rows of vectors, and the output of the last convolution for
+        images, as published.
+    labeled_weight : float, default=1.0
+        Weight :math:`\omega_P` of labeled rows in the loss. This is the published value.
+    unlabeled_weight : float, default=1.0
+        Weight :math:`\omega_U` of unlabeled rows in the loss. This is the published value.
+    entropy_weight : float, default=0.1
+        Weight :math:`\omega_H` of the entropy of predictions. This is the published value.
     teacher_weight : float, default=1.0
-        :math:`\omega_R`, in mode e.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``weight_decay=1e-6`` and
-    ``patience=10``; the authors' learning rate is 5e-5, for convolutions. As many labeled as
-    unlabeled rows are in a batch, so ``labeled_batch`` has no effect. By default the weights are
-    kept that rank held-out labeled rows highest among the unlabeled ones.
+        Weight :math:`\omega_R` of agreement with the teacher, in mode e. This is the published
+        value.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=60
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs after the
+        warm-up, and the passes are over the unlabeled rows.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16. It has no effect here: a batch has as many labeled as unlabeled rows.
+    learning_rate : float, default=3e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. The authors take 5e-5, for convolutions.
+    weight_decay : float, default=1e-6
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the area, which needs no alpha.
+    patience : int or None, default=10
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs. The default is that of PU-Bench.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     teacher_ : Module
-        With the mean weights, of which those after the warm-up count once; mode e only.
+        The network with the mean weights, in which those after the warm-up count once; mode e only.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

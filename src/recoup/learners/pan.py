@@ -75,32 +75,104 @@ class PAN(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. With it, the rows of the population that
-        score highest are positive, as many as there should be; and the weights are kept by
-        accuracy. With None a row is positive where C exceeds 1/2, and the weights are kept by
-        the area under the ROC curve of labeled against unlabeled rows. The first tenth of the
-        epochs is left out of that.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. With it, the rows of the population that score highest are positive, as many
+        as there should be, and the weights are kept by accuracy. With None a row is positive where
+        C exceeds 1/2, and the weights are kept by the area under the ROC curve of labeled against
+        unlabeled rows.
     coupling_weight : float, default=1e-4
-        The :math:`\lambda` that D feels. C minimizes the last term alone, so that it depends on
-        its learning rate instead.
+        The :math:`\lambda` that D feels, as published. C minimizes the last term alone, so that
+        only its learning rate matters for it.
     warm_up_epochs : int, default=2
         Epochs of D without C, so that there is something to agree with.
-    discriminator_learning_rate : float, optional
-        By default ``learning_rate``, which is that of C.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with the authors'
-    ``epochs=200``, ``batch_size=300``, ``learning_rate=1e-4`` and ``weight_decay=1e-3``; Adam's
-    first beta is 0.5. Terms are means, weighted as sums over batches in the ratio of the data
-    would be, so that the size of a batch changes nothing but its noise. D judges the population
-    without dropout when C learns.
+    discriminator_learning_rate : float or None, default=None
+        Step size of the optimizer of D. None takes ``learning_rate``, as the authors do.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=200
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. This is the published value.
+        Weights of the first tenth are not kept.
+    batch_size : int, default=300
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value for text. Terms are means, weighted as sums over batches in the ratio of
+        the data would be, so that this changes nothing but the noise.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=1e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. This one is for C. This is the published value; Adam's first beta is
+        0.5.
+    weight_decay : float, default=1e-3
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the accuracy with alpha, and the area without.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     discriminator_ : Module
         The network for D.
     agreement_ : float
-        Mean of D over the population. Near 0 it has learned the labeled rows by heart, and C
-        calls nothing positive.
+        Mean of D over the population. Near 0, D has learned the labeled rows by heart, and C calls
+        nothing positive.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

@@ -32,6 +32,87 @@ class PN(TorchPULearner):
 
     The parameters are those of :class:`recoup.learners.TorchPULearner`, with ``epochs=60``,
     ``batch_size=128``, ``learning_rate=5e-4``, ``weight_decay=1e-5``; ``select`` has no effect.
+
+    Parameters
+    ----------
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=60
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. PU-Bench takes 50.
+    batch_size : int, default=128
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
+        default is that of PU-Bench.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16. It has no effect here.
+    learning_rate : float, default=5e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. The default is that of PU-Bench.
+    weight_decay : float, default=1e-5
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. The default is that of PU-Bench.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. It has no effect here: the weights are kept that classify most of the held-out rows
+        rightly.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
+
+    Attributes
+    ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
+    alpha_ : None
+        A supervised learner needs no prior.
+    prior_ : None
+        A supervised learner needs no prior.
+    pi_ : None
+        A supervised learner needs no prior.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
     """
 
     tags: ClassVar[LearnerTags] = LearnerTags(
@@ -67,8 +148,9 @@ class PN(TorchPULearner):
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled: in a case-control design it tells the population.
             Known negatives (-1) are left out.
-        y_true : array-like of shape (n,)
-            The class of each row, 1 or 0.
+        y_true : array-like of shape (n,), default=None
+            The class of each row, 1 or 0. It has a default so that scikit-learn can call ``fit``
+            with X and s, but None is refused.
         oracle : tuple of (X, y_true), optional
             Other rows to select the weights by, in place of held-out ones.
 

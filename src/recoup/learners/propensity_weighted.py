@@ -33,28 +33,40 @@ class PropensityWeighted(ClassifierLearner):
 
     Parameters
     ----------
-    propensity : int, str, callable or float, optional
-        Where e comes from, if not from ``fit(..., propensity=...)``: the place or name of a
-        column of X, which the classifier then does not see; what turns X into one value per row;
-        or a number above 0, below 1, the same for all rows.
+    propensity : int, str, callable, float or None, default=None
+        Where e comes from, if not from ``fit(..., propensity=...)``: the place or name of a column
+        of X, which the classifier then does not see; what turns X into one value per row; or a
+        number above 0, below 1, the same for all rows. None looks at ``alpha``.
     alpha : float, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows. Gives the one e that all positives share if
-        labels are a random sample of them, where no propensity is given.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. It gives the one e that all positives share if labels are a random sample of
+        them, where no propensity is given.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Any with ``predict_proba`` that takes ``sample_weight``, also below zero. For logistic
-        regression the risk stays convex, and boosting copes; forests refuse such weights, and
-        liblinear and support vector machines answer them with nonsense.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. It needs ``predict_proba`` and
+        must take ``sample_weight``, also below zero. For logistic regression the risk stays convex,
+        and boosting copes; forests refuse such weights, and liblinear and support vector machines
+        answer them with nonsense.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds the classifier if it has no seed, and the estimate of alpha.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own.
 
     Attributes
     ----------
     classifier_ : classifier
         Fitted with the weights.
     propensity_ : ndarray of shape (n,)
-        e of the labeled and unlabeled training rows.
-    alpha_, prior_
-        The share that was given or estimated, and the estimate behind it; None without.
+        The e of the labeled and unlabeled training rows.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------
@@ -106,8 +118,8 @@ class PropensityWeighted(ClassifierLearner):
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
         propensity : array-like of shape (n,), optional
-            e of each row; those of unlabeled rows may be missing. Goes before the parameter of
-            the same name.
+            The e of each row; those of unlabeled rows may be missing. It goes before the
+            constructor's parameter of the same name.
 
         Returns
         -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,13 @@ from sklearn.preprocessing import StandardScaler
 
 from recoup._core.checks import FloatArray, brief
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.bases import (
+    GaussianBasis,
+    LinearBasis,
+    Moments,
+    moments,
+    weighted_sums,
+)
 from recoup.learners.base import LearnerTags, PULearner
 from recoup.scores.folds import PUStratifiedKFold, bundle_rows
 
@@ -27,28 +34,6 @@ MAX_GAUSSIAN_FEATURES = 1000
 MAX_DIRECTIONS = 1000
 # With fewer labels a fold holds only a handful, and one split is mostly chance.
 FEW_LABELED, N_REPEATS = 25, 5
-BLOCK_CELLS = 2**20
-
-
-class Moments(NamedTuple):
-    """Number, sum and sum of outer products of some feature vectors."""
-
-    n: float
-    total: FloatArray
-    outer: FloatArray
-
-    @property
-    def mean(self) -> FloatArray:
-        """Return mu, the mean feature vector."""
-        return self.total / self.n
-
-    def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
-        """Return the moments of both sets together."""
-        return Moments(self.n + other.n, self.total + other.total, self.outer + other.outer)
-
-    def __sub__(self, other: Moments) -> Moments:
-        """Return the moments of what is left when a part is taken away."""
-        return Moments(self.n - other.n, self.total - other.total, self.outer - other.outer)
 
 
 def pair_matrix(first: Moments, second: Moments) -> FloatArray:
@@ -95,79 +80,6 @@ def aul_pu(labeled: NDArray[np.bool_], scores: FloatArray) -> FloatArray:
     return areas
 
 
-class Basis(Protocol):
-    """What turns rows into features."""
-
-    @property
-    def size(self) -> int:
-        """Return the number of features."""
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return phi, one vector per row."""
-
-
-class GaussianBasis(NamedTuple):
-    """Bumps of one width around centres."""
-
-    centers: FloatArray
-    width: float
-
-    @property
-    def size(self) -> int:
-        """Return the number of centres."""
-        return len(self.centers)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the height of each bump at each row."""
-        squares = np.einsum("ij,ij->i", rows, rows)[:, None] - 2 * (rows @ self.centers.T)
-        squares += np.einsum("ij,ij->i", self.centers, self.centers)
-        # Rounding leaves a little more or less than nothing between a row and itself.
-        np.maximum(squares, 0.0, out=squares)
-        squares *= -0.5 / self.width**2
-        heights: FloatArray = np.exp(squares, out=squares)
-        return heights
-
-
-class LinearBasis(NamedTuple):
-    """Coordinates along orthonormal directions, the columns."""
-
-    directions: FloatArray
-
-    @property
-    def size(self) -> int:
-        """Return the number of directions."""
-        return len(self.directions.T)
-
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the coordinates of rows."""
-        coordinates: FloatArray = rows @ self.directions
-        return coordinates
-
-
-def blocks(n_rows: int, n_features: int) -> Iterator[slice]:
-    """Cut rows into blocks whose features fit into a few megabytes."""
-    step = max(1, BLOCK_CELLS // n_features)
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-
-
-def moments(rows: FloatArray, basis: Basis) -> Moments:
-    """Add up the features of rows, of which only a block is held at a time."""
-    total, outer = np.zeros(basis.size), np.zeros((basis.size, basis.size))
-    for block in blocks(len(rows), basis.size):
-        features = basis.features(rows[block])
-        total += features.sum(axis=0)
-        outer += features.T @ features
-    return Moments(float(len(rows)), total, outer)
-
-
-def weighted_sums(rows: FloatArray, basis: Basis, weights: FloatArray) -> FloatArray:
-    """Return g(x) = w . phi(x) for all rows, one column for each column of weights."""
-    sums = np.empty((len(rows), weights.shape[1]))
-    for block in blocks(len(rows), basis.size):
-        sums[block] = basis.features(rows[block]) @ weights
-    return sums
-
-
 class KernelRanker(PULearner):
     """What the two rankers share: all but the normal equations."""
 
@@ -196,10 +108,12 @@ class KernelRanker(PULearner):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to classify, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n,)
+            1 positive, 0 negative.
 
         Raises
         ------
@@ -350,38 +264,54 @@ class PUAUL(KernelRanker):
 
     Parameters
     ----------
-    alpha : float, str, PriorEstimate or None, default=None
-        Share of positives among the unlabeled rows: a number, ``"estimate"``, the key of a prior
-        estimator, or what one found. Only ``predict`` needs it; the ranking does not change.
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Only ``predict`` needs it; the ranking does not change.
     kernel : {"gaussian", "linear", "auto"}, default="auto"
-        ``"auto"`` is Gaussian up to 1000 features and linear beyond.
+        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features and linear beyond.
     n_basis : int or "auto", default="auto"
-        Centres of the Gaussian kernel, drawn from the rows: 200, or 500 above 20,000 rows.
-    widths : sequence of float
-        Kernel widths to choose from, in multiples of the median distance between rows.
-    ridges : sequence of float, optional
-        Values of :math:`\lambda` to choose from; by default ten from 0.001 to 10, and one more
-        beyond either end if that is where the best one lies.
+        Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
+        published, or 500 above 20,000 rows. Time grows with its square.
+    widths : sequence of float, default=(0.125, 0.25, 0.5, 1.0, 1.5, 2.0)
+        Kernel widths to choose from, in multiples of the median distance between rows. These are
+        the published values.
+    ridges : sequence of float or None, default=None
+        Values of :math:`\lambda` to choose from. None takes the ten published ones from 0.001 to
+        10, and one more beyond either end if that is where the best one lies.
     n_folds : int, default=5
-        Folds in which width and ridge are chosen by AUL. With fewer than 25 labeled rows the
-        mean over five splits counts.
+        Folds in which width and ridge are chosen by AUL. With fewer than 25 labeled rows the mean
+        over five splits counts.
     random_state : int, Generator, RandomState or None, default=None
-        Decides centres and folds. An integer makes every fit the same.
+        Seed of all that is random. It decides centres and folds; an integer makes every fit the
+        same.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_basis,)
         The weights w.
-    width_, ridge_ : float
-        What was chosen; no width for the linear kernel.
+    basis_ : GaussianBasis or LinearBasis
+        What turns rows into features, with the width that was chosen.
+    scaler_ : StandardScaler
+        Fitted on the training rows.
+    width_ : float or None
+        The width that was chosen; None for the linear kernel.
+    ridge_ : float
+        The :math:`\lambda` that was chosen.
     validation_aul_ : ndarray of shape (n_widths, n_ridges)
         Mean AUL on held-out rows, for ascending widths and ridges.
     threshold_ : float
         What was taken from the scores so that zero is the border; 0 without alpha.
-    alpha_, prior_ : float and PriorEstimate, or None
-        What is known about the unlabeled rows.
-    classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----
@@ -454,21 +384,57 @@ class PUAUC(KernelRanker):
 
     Parameters
     ----------
-    alpha : float, str or PriorEstimate, default="estimate"
-        Share of positives among the unlabeled rows: a number, ``"estimate"``, the key of a prior
-        estimator, or what one found.
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``.
     self_pairs : bool, default=False
         Whether the pairs of each labeled row with itself count in :math:`H_{LL}`, as in the
         authors' code. Without them the estimate is unbiased.
-    kernel, n_basis, widths, ridges, n_folds, random_state
-        As for :class:`PUAUL`.
+    kernel : {"gaussian", "linear", "auto"}, default="auto"
+        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features and linear beyond.
+    n_basis : int or "auto", default="auto"
+        Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
+        published, or 500 above 20,000 rows. Time grows with its square.
+    widths : sequence of float, default=(0.125, 0.25, 0.5, 1.0, 1.5, 2.0)
+        Kernel widths to choose from, in multiples of the median distance between rows. These are
+        the published values.
+    ridges : sequence of float or None, default=None
+        Values of :math:`\lambda` to choose from. None takes the ten published ones from 0.001 to
+        10, and one more beyond either end if that is where the best one lies.
+    n_folds : int, default=5
+        Folds in which width and ridge are chosen by AUL. With fewer than 25 labeled rows the mean
+        over five splits counts.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. It decides centres and folds; an integer makes every fit the
+        same.
 
     Attributes
     ----------
-    coef_, width_, ridge_, validation_aul_, threshold_, alpha_, prior_
-        As for :class:`PUAUL`.
-    classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+    coef_ : ndarray of shape (n_basis,)
+        The weights w.
+    basis_ : GaussianBasis or LinearBasis
+        What turns rows into features, with the width that was chosen.
+    scaler_ : StandardScaler
+        Fitted on the training rows.
+    width_ : float or None
+        The width that was chosen; None for the linear kernel.
+    ridge_ : float
+        The :math:`\lambda` that was chosen.
+    validation_aul_ : ndarray of shape (n_widths, n_ridges)
+        Mean AUL on held-out rows, for ascending widths and ridges.
+    threshold_ : float
+        What was taken from the scores so that zero is the border; 0 without alpha.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

@@ -46,30 +46,36 @@ class PUET(PULearner):
 
     Parameters
     ----------
-    alpha : float, str or PriorEstimate, default="estimate"
-        Share of positives among the unlabeled rows: a number, ``"estimate"``, the key of a prior
-        estimator, or what one found.
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether all rows are a sample of the population, or the unlabeled ones alone.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees. More of them make scores steadier and take longer. This is the published
+        value.
     risk : {"nnpu", "upu"}, default="nnpu"
-        Whether :math:`W_n` below zero counts as zero, or as it is.
+        Whether :math:`W_n` below zero counts as zero, as published, or as it is.
     loss : {"quadratic", "logistic"}, default="quadratic"
-        What the risk of a node is the least of.
+        Which of the two risks above a node has. The first is the published default.
     max_features : int, float, "sqrt" or None, default="sqrt"
-        Features that do not stay the same within a node to try there: a number, a share of all,
-        the square root of their number, or all. It is rounded up.
+        Features that do not stay the same within a node to try there: a number, a share of all, the
+        square root of their number, as published, or all. It is rounded up.
     max_candidates : int, default=1
-        Random cuts to try in each of them.
-    max_depth : int, optional
-        Splits on the way to a leaf at most. By default there is no limit.
+        Random cuts to try in each of them. More make trees fit closer and differ less.
+    max_depth : int or None, default=None
+        Splits on the way to a leaf at most. None sets no limit, as published; set one for
+        ``risk="upu"``.
     min_samples_leaf : int, default=1
-        Nodes with no more rows than this are leaves.
-    n_jobs : int, optional
-        Threads that grow trees and score rows, -1 for one per core. Results do not depend on it.
+        Nodes with no more rows than this are leaves. Raise it for smoother probabilities.
+    n_jobs : int or None, default=None
+        Threads that grow trees and score rows, -1 for one per core; None takes one. Results do not
+        depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        An integer makes every fit the same, bit for bit.
+        Seed of all that is random. An integer makes every fit the same, bit for bit.
 
     Attributes
     ----------
@@ -78,17 +84,28 @@ class PUET(PULearner):
         trees. The sum over features is the risk of the root less the mean risk of all leaves.
     tree_roots_ : ndarray of shape (n_estimators + 1,)
         Where the nodes of each tree begin, and where the last ones end.
-    node_features_, node_thresholds_, node_rights_ : ndarray of shape (n_nodes,)
-        The feature of a node's split, or -1 in a leaf; the highest value that goes left, to the
-        next node; and the node for the others, counted from the root.
-    node_shares_, node_votes_ : ndarray of shape (n_nodes,)
-        The share of positives in a leaf, and its vote.
-    alpha_, prior_ : float, PriorEstimate
-        The share of positives among the unlabeled rows, and where it comes from.
+    node_features_ : ndarray of shape (n_nodes,)
+        The feature of a node's split, or -1 in a leaf.
+    node_thresholds_ : ndarray of shape (n_nodes,)
+        The highest value that goes left, to the next node.
+    node_rights_ : ndarray of shape (n_nodes,)
+        The node for the others, counted from the root.
+    node_shares_ : ndarray of shape (n_nodes,)
+        The share of positives in a leaf.
+    node_votes_ : ndarray of shape (n_nodes,)
+        The vote of a leaf.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float
-        The share of positives in the population.
-    classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----
@@ -168,10 +185,12 @@ class PUET(PULearner):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n, 2)
+            Negative and positive.
         """
         positive = self.decision_function(X) + HALF
         return np.column_stack([1 - positive, positive])

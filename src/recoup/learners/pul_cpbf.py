@@ -130,40 +130,119 @@ class PULCPBF(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. If
-        it is wrong by a factor, so are all the levels.
-    fence : tuple of float, default=(0.1, 0.2, ..., 0.9)
-        The levels, in rising order.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. If it is wrong by a factor, so are all the levels.
+    fence : tuple of float, default=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+        The levels, in rising order. These are the published values; more levels make the soft
+        labels finer, and each a little noisier.
     fence_epochs : int, default=50
         Passes over the labeled rows to train the fence, at most: it ends where held-out rows have
         the lowest loss, because classifiers that know the labels by heart call all other rows
-        negative. That can take less than one pass over the population.
+        negative. That can take less than one pass over the population. The authors take 50 epochs
+        of 512 steps.
     shared : bool, default=True
         Let the classifiers of the fence be layers on one network, or train a network for each, as
         the authors do, which takes as many times longer.
     warm_up_epochs : int, default=2
-        Epochs at the beginning in which f learns from the soft labels alone. Not in the paper: the
-        guesses of a new network, which the labeled rows pull up, can make it call everything
+        Epochs at the beginning in which f learns from the soft labels alone. The paper has none:
+        the guesses of a new network, which the labeled rows pull up, can make it call everything
         positive and go on to believe so.
     guess_weight : float, default=0.5
-        Share of the guess, against the soft label, in what the weak view is trained to.
-    labeled_weight, unlabeled_weight : float, default=0.3, 0.85
-        v and w. The authors take 1 and 0.85.
-    temperature, confidence : float, default=0.5, 0.9
-        A guess is confident if its probability, sharpened by the temperature, reaches this: with
-        these values from 3/4 on.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with the authors'
-    ``epochs=25``, of 512 steps at most, ``batch_size=64`` for labeled rows and others each,
-    ``learning_rate=2e-3`` and ``weight_decay=5e-3``.
+        Share of the guess, against the soft label, in what the weak view is trained to. This is the
+        published value.
+    labeled_weight : float, default=0.3
+        Weight v of labeled rows. The authors take 1, which pulls f up, as said above.
+    unlabeled_weight : float, default=0.85
+        Weight w of unlabeled rows. This is the published value.
+    temperature : float, default=0.5
+        By which probabilities of guesses are sharpened before they are compared with
+        ``confidence``; lower is sharper. This is the published value.
+    confidence : float, default=0.9
+        Sharpened probability from which on a guess is confident. With the published values of both
+        that is a probability of 3/4.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=25
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs of f, of
+        512 steps at most. This is the published value.
+    batch_size : int, default=64
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
+    learning_rate : float, default=2e-3
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. This is the published value.
+    weight_decay : float, default=5e-3
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
     fenced_ : ndarray of int
-        How many unlabeled rows to train on lie below the first level, between the first two, and
-        so on.
+        How many unlabeled rows to train on lie below the first level, between the first two, and so
+        on.
     fence_shift_ : float
         What was added to the fence's scores. Far from 0, the fence or alpha is wrong.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

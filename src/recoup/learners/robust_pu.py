@@ -97,46 +97,141 @@ class RobustPU(NNPU):
 
     Parameters
     ----------
-    alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. Only
-        nnPU, the choice of the weights and ``balance`` need it.
-    epochs : int, default=20
-        Episodes, at most; the authors have 100.
     passes : int, default=5
-        Passes over the rows in an episode, which begins with a new optimizer; the authors have 20.
-    patience : int, default=5
-        Episodes without improvement after which training stops.
+        Passes over the rows in an episode, which begins with a new optimizer. The authors have 20.
     warm_up_epochs : int, default=40
         Epochs of nnPU. The best of them is where the episodes begin. The authors have 100.
-    warm_up_learning_rate, warm_up_weight_decay : float, default=3e-4, 1e-4
-        Of the optimizer of nnPU, as in :class:`NNPU`. At the authors' 1e-3, with batches of 128,
-        which is for a network with one hidden layer, the risk throws deeper ones off: on Connect-4
-        they came to call every row negative.
+    warm_up_learning_rate : float, default=3e-4
+        Step size of nnPU, as in :class:`NNPU`. At the authors' 1e-3, with batches of 128, which is
+        for a network with one hidden layer, the risk throws deeper ones off: on Connect-4 they came
+        to call every row negative.
+    warm_up_weight_decay : float, default=1e-4
+        Penalty on large weights while nnPU is trained. This is the published value.
     weighting : str, default="welsch"
-        What makes a weight of h and :math:`\lambda`: ``"welsch"`` as above; ``"hard"``, 1 where h
-        is below; ``"linear"``, ``"polynomial"``, ``"log"``, which fall to 0 there; ``"logistic"``,
-        ``"cauchy"``, ``"huber"``.
+        What makes a weight of h and :math:`\lambda`: ``"welsch"`` as above, the published choice;
+        ``"hard"``, which is 1 where h is below :math:`\lambda`; ``"linear"``, ``"polynomial"`` and
+        ``"log"``, which fall to 0 there; ``"logistic"``, ``"cauchy"`` and ``"huber"``, which fall
+        more slowly and never reach 0.
     hardness : {"logistic", "sigmoid"}, default="logistic"
-        As above, or the probability of the other class.
-    labeled_thresholds, unlabeled_thresholds : tuple of float, default=(0.1, 1.0), (0.11, 1.0)
-        The first and the last :math:`\lambda` of labeled and of unlabeled rows.
+        How hard a row is: its logistic loss as above, or the probability of the other class.
+    labeled_thresholds : tuple of float, default=(0.1, 1.0)
+        The first and the last :math:`\lambda` of labeled rows. These are the published values.
+    unlabeled_thresholds : tuple of float, default=(0.11, 1.0)
+        The first and the last :math:`\lambda` of unlabeled rows. These are the published values. A
+        lower last one keeps more rows light until the end.
     growth : {"linear", "convex", "concave", "exp", "const"}, default="linear"
-        How it comes from one to the other: evenly, fast first, slowly first, half of what is left
-        in each episode, not at all.
+        How :math:`\lambda` comes from the first value to the last: evenly, fast first, slowly
+        first, half of what is left in each episode, not at all.
     growth_episodes : int, default=5
-        Episodes that it takes.
-    labeled_temperature, unlabeled_temperature : float, default=1.0, 1.3
-        The :math:`\tau`.
+        Episodes until the last :math:`\lambda` is reached. This is the published value.
+    labeled_temperature : float, default=1.0
+        The :math:`\tau_L` that scores of labeled rows are divided by. This is the published value.
+    unlabeled_temperature : float, default=1.3
+        The :math:`\tau_U` that scores of unlabeled rows are divided by. This is the published
+        value.
     momentum : float, default=0.0
-        Share that the weight of a row keeps of that in the episode before.
+        Share that the weight of a row keeps of that in the episode before. The published value is
+        0.
     balance : {"auto", "pooled", "prior", "equal"}, default="auto"
-        Take one mean over labeled and unlabeled rows, as published; or a mean of each, weighted by
-        the shares of positives and negatives in the population; or equally. In one mean, many
-        unlabeled rows call everything negative; ``"auto"`` takes ``"prior"`` where there are more
-        than four to a labeled one.
+        How labeled and unlabeled rows count in the loss: one mean over both, as published; a mean
+        of each, weighted by the shares of positives and negatives in the population; or equally. In
+        one mean, many unlabeled rows call everything negative, so ``"auto"`` takes ``"prior"``
+        where there are more than four to a labeled one, and else ``"pooled"``.
+    correction : {"ascent", "clamp"}, default="ascent"
+        What a step does where the negative part r of the risk is too low: go against r and nothing
+        else, as published, or take r as zero, so that it learns from the positive part alone. Used
+        in the warm-up only.
+    beta : float, default=0.0
+        How far the negative part r of the risk may fall below zero before it counts as too low. The
+        published value is 0; a little more lets noisy small batches pass. Used in the warm-up only.
+    gamma : float, default=1.0
+        Share of a full step to go against r where it is too low, from 0 to 1. The published value
+        is 1. Used in the warm-up only.
+    alpha : float, PriorEstimate or str, default="estimate"
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. Only nnPU, the choice of the weights and ``balance`` need it.
+    loss : {"sigmoid", "logistic", "squared"}, default="sigmoid"
+        What a margin costs. The sigmoid loss is bounded, so that single rows cannot rule; with the
+        logistic loss the decision function is the logarithm of the odds, and ``predict_proba`` a
+        probability. Used in the warm-up only.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=20
+        Episodes, at most. The authors have 100.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
+        authors take 64.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=1e-3
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. This one is for the episodes. The authors take 1e-2.
+    weight_decay : float, default=0.0
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This one is for the episodes. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy; weights of nnPU may be
+        kept too.
+    patience : int or None, default=5
+        Episodes without improvement on the held-out rows after which training stops, as published.
+        None runs all episodes.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
-    The others are those of :class:`NNPU`. ``learning_rate=1e-3`` and ``weight_decay=0`` are those
-    of the episodes; the authors take 1e-2 there, and batches of 64.
+    Attributes
+    ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

@@ -26,28 +26,41 @@ class SAREM(PULearner):
 
     Parameters
     ----------
-    propensity_features : sequence of int, optional
-        Columns of X that decide which positives get a label. By default all; h and e are then
+    propensity_features : sequence of int or None, default=None
+        Columns of X that decide which positives get a label. None takes all; h and e are then
         interchangeable in the likelihood, and what tells them apart is only the start of the
-        iteration.
-    classifier, propensity_model : classifier, optional
-        Any with ``sample_weight`` in ``fit`` and ``predict_proba``. By default logistic
-        regression on standardized features.
+        iteration. Name them if you know them.
+    classifier : classifier or None, default=None
+        What learns h: any with ``sample_weight`` in ``fit`` and ``predict_proba``. None takes
+        logistic regression on standardized features.
+    propensity_model : classifier or None, default=None
+        What learns e, under the same conditions. None takes logistic regression on standardized
+        features.
     max_iter : int, default=500
-        Iterations at most.
+        Iterations at most. A warning says where they were too few.
     tol : float, default=1e-4
-        When to stop, as in :class:`recoup.priors.SAREM`.
+        When to stop, as in :class:`recoup.priors.SAREM`. Smaller values take longer.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds classifiers that have no seed.
+        Seed of all that is random. It seeds classifiers that have no seed of their own.
 
     Attributes
     ----------
+    posterior_model_ : fitted model
+        What h was learned with: the classifier, on the rows as it needs them.
     propensity_ : ndarray of shape (n,)
-        e(x) of the labeled and unlabeled training rows.
+        The e(x) of the labeled and unlabeled training rows.
     alpha_ : float
         Share of positives among the unlabeled rows that follows from h.
+    prior_ : None
+        No other estimate is made.
     n_iter_ : int
         Iterations until the end.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Warns
     -----
@@ -103,10 +116,12 @@ class SAREM(PULearner):
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
 
         Returns
         -------
         ndarray of shape (n, 2)
+            Negative and positive.
         """
         from scipy.special import expit
 

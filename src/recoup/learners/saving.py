@@ -30,14 +30,15 @@ def save(learner: PULearner, folder: str | Path) -> Path:
     Parameters
     ----------
     learner : PULearner
-        Fitted. What it cannot say in numbers and words, such as a network of your own, you pass
-        to :func:`load` again.
-    folder : path
-        Made if need be; a learner in it is replaced.
+        A fitted learner. What cannot be written as numbers and words, such as a function that
+        builds a network of your own, is left out and must be passed to :func:`load` again.
+    folder : str or Path
+        Where to write. The folder is made if need be; a learner in it is replaced.
 
     Returns
     -------
     Path
+        The folder.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -74,14 +75,16 @@ def load(folder: str | Path, **parameters: Any) -> PULearner:
 
     Parameters
     ----------
-    folder : path
-        With ``learner.json`` and ``learner.safetensors``.
+    folder : str or Path
+        Where ``learner.json`` and ``learner.safetensors`` are.
     **parameters
-        In place of the saved ones, such as ``device``, or ``network`` if it was your own.
+        Parameters of the learner in place of the saved ones, such as ``device``, or ``network``
+        if it was a function of your own.
 
     Returns
     -------
     PULearner
+        Fitted, as it was saved.
     """
     from safetensors import SafetensorError
 

@@ -147,20 +147,24 @@ class SelfPU(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method.
-    epochs : int, default=200
-        Passes over the population, as published. All else in the schedule is in shares of them.
-    paces : pair of float, default=(0.4, 0.6)
-        Share of the unlabeled rows that each student would trust after half of the epochs; the
-        last choice comes earlier, at 0.4 of these.
-    first_selection, n_selections : float, int, default=0.05, 4
-        Share of the epochs after which rows are first chosen, and how often that is done, at equal
-        distances, until the teachers come in.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``.
+    paces : tuple of float, default=(0.4, 0.6)
+        Share of the unlabeled rows that each of the two students would trust after half of the
+        epochs; the last choice comes earlier, at 0.4 of these. These are the published values.
+        Lower them where the classes overlap much.
+    first_selection : float, default=0.05
+        Share of the epochs after which trusted rows are first chosen. This is the published value.
+    n_selections : int, default=4
+        How often they are chosen, at equal distances, until the teachers come in. This is the
+        published value.
     teachers_from : float, default=0.25
-        Share of the epochs after which they do. Only weights after that are kept.
+        Share of the epochs after which the teachers come in, as published. Only weights after that
+        are kept.
     trusted_loss : {"entropy", "hard", "soft"}, default="entropy"
-        Of trusted rows: their entropy, or the cross-entropy against the class by which they were
-        chosen, or against the probability at that time.
+        What trusted rows are trained by: their entropy, or the cross-entropy against the class by
+        which they were chosen, or against the probability at that time.
     ends : {"equal", "prior"}, default="equal"
         Trust as many positives as negatives, as published, or by their shares among the unlabeled
         rows, which is safer where these are far from a half.
@@ -168,24 +172,103 @@ class SelfPU(TorchPULearner):
         Take the trusted positives out of the prior of the rows that are left to nnPU.
     agreement : float, default=0.1
         Students learn from each other where their squared difference is below this share of the
-        loss.
+        loss. This is the published value; 0 keeps them apart.
     consistency : float, default=0.3
-        Weight of the squared difference from the teacher. It rises slowly, as published: to a
-        fifth of this in the last epoch.
+        Weight of the squared difference from the teacher. It rises slowly, as published: to a fifth
+        of this in the last epoch.
     calibrate : bool, default=False
         From the first choice until the teachers come in, divide the loss of each row that is not
-        trusted between nnPU and its entropy, such that a step makes held-out rows surer. This
-        needs second derivatives, and about three times as long.
-    calibration_rate, calibration_budget : float, default=1e-3, 1/16
-        Of that step, and the share of a batch that may go to the entropy.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=5e-4``,
-    which falls to zero along a cosine, and ``weight_decay=5e-3``.
+        trusted between nnPU and its entropy, such that a step makes held-out rows surer. This needs
+        second derivatives, and about three times as long.
+    calibration_rate : float, default=1e-3
+        Step size of that step. This is the published value.
+    calibration_budget : float, default=0.0625
+        Share of a batch that may go to the entropy where ``calibrate`` is on. This is the published
+        value.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=200
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. This is the published value. All
+        else in the schedule is in shares of them.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. This is
+        the published value.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=5e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. It falls to zero along a cosine. This is the published value.
+    weight_decay : float, default=5e-3
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, a smooth recovered accuracy.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
-    network_, second_network_, teacher_, second_teacher_ : Module
-        Students and teachers.
+    network_ : Module
+        The first student.
+    second_network_ : Module
+        The second student.
+    teacher_ : Module
+        The teacher of the first student.
+    second_teacher_ : Module
+        The teacher of the second student.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

@@ -34,29 +34,35 @@ class TunedThreshold(WrappingClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba`` or ``decision_function``. Fitted on 1 for labeled rows and 0 for
-        all others.
+        Any classifier with ``predict_proba`` or ``decision_function``. A clone is fitted on 1 for
+        labeled rows and 0 for all others.
     metric : str, default="f1"
         Any metric of one threshold: ``"f1"``, ``"fbeta"``, ``"accuracy"``, ``"youden"``,
         ``"matthews_corrcoef"``, ``"expected_cost"``, ... Costs are minimized.
-    alpha : float, prior estimate, or "estimate"
-        Share of positives among the unlabeled rows, or a result with that number as its
-        attribute ``alpha``. ``"estimate"``, or the key of an estimator such as ``"bbe"``, has it
-        estimated from the out-of-fold scores.
+    alpha : float, PriorEstimate, str or None, default=None
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. It is estimated from the out-of-fold scores. Most metrics need it; for them
+        None is an error.
     beta : float or "estimate", default=1.0
-        Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
-        estimated too.
+        Share of true positives among the labeled rows; 1.0 says that every label is right.
+        ``"estimate"`` goes with an alpha that is estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether performance is about all rows, or about the unlabeled rows alone.
-    metric_params : dict, optional
-        Settings of the metric, such as ``{"b": 2.0}`` for ``"fbeta"`` or
-        ``{"fp_cost": 1.0, "fn_cost": 10.0}`` for ``"expected_cost"``.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart. It decides which rows performance is
+        about.
+    metric_params : dict or None, default=None
+        Settings of the metric, such as ``{"b": 2.0}`` for ``"fbeta"`` or ``{"fp_cost": 1.0,
+        "fn_cost": 10.0}`` for ``"expected_cost"``. None leaves them as they are.
     cv : int, splitter or iterable of (train, test), default=5
-        An integer is the number of folds of a :class:`recoup.scores.PUStratifiedKFold`.
-    n_jobs : int, optional
+        How rows are split to score each with a model that has not seen it. An integer is the number
+        of folds of a :class:`recoup.scores.PUStratifiedKFold`.
+    n_jobs : int or None, default=None
         Folds fitted at the same time, as in scikit-learn.
     random_state : int, Generator, RandomState or None, default=None
-        How rows are dealt to folds where ``cv`` is an integer, and the seed of an estimate.
+        Seed of all that is random. It deals rows to folds where ``cv`` is an integer, and seeds an
+        estimate.
 
     Attributes
     ----------
@@ -66,18 +72,20 @@ class TunedThreshold(WrappingClassifier):
         Rows with ``score >= threshold_`` are predicted positive. Infinite where it is best to
         predict no row positive.
     best_score_ : float
-        The recovered metric at the threshold. Being the best of many, it is optimistic; judge
-        the classifier on other rows.
+        The recovered metric at the threshold. Being the best of many, it is optimistic; judge the
+        classifier on other rows.
     prior_ : PriorEstimate or None
         The estimate of alpha and beta; None where they were given.
     curve_ : MetricCurve
         The recovered metric at every threshold.
     response_method_ : str
         Where scores come from: ``"predict_proba"``, or ``"decision_function"`` for want of it.
-    classes_ : ndarray
-        ``array([0, 1])``.
-    n_features_in_, feature_names_in_
-        As seen by the classifier, if it keeps them.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows; missing where the classifier does not keep it.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----
@@ -172,10 +180,12 @@ class TunedThreshold(WrappingClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
 
         Returns
         -------
         ndarray of shape (n,)
+            1 positive, 0 negative.
         """
         labels: NDArray[np.int_] = (self._scores(X) >= self.threshold_).astype(int)
         return labels
@@ -186,14 +196,16 @@ class TunedThreshold(WrappingClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            Rows that were not trained on.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
-            Row weights.
+            How much each row counts. By default all count alike.
 
         Returns
         -------
         float
+            From 0 to 1; 1/2 for scores that say nothing.
         """
         check_is_fitted(self)
         settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}

@@ -43,27 +43,42 @@ class TwoStep(ClassifierLearner):
     Parameters
     ----------
     mode : {"spy", "rocchio"}, default="spy"
-        How the first negatives are found.
+        How the first negatives are found. Spies need enough labeled rows to spare some; Rocchio
+        suits texts.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Of both steps. Any that takes ``sample_weight``, with ``predict_proba`` or
-        ``decision_function``.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. It serves both steps, must take
+        ``sample_weight``, and needs ``predict_proba`` or ``decision_function``.
     spy_share : float, default=0.15
-        Share of the labeled rows that are spies.
+        Share of the labeled rows that are spies. More of them make the limit for negatives
+        steadier, and leave fewer labels to the first classifier.
     noise : float, default=0.15
-        Share of the spies that may score lower than a row that is taken as negative.
+        Share of the spies that may score lower than a row that is taken as negative. Raise it where
+        too few negatives are found.
     max_iter : int, default=20
         How often negatives may be added at most; 0 stays with the first ones.
     random_state : int, Generator, RandomState or None, default=None
-        Draws the spies, and seeds the classifier if it has no seed.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
+        also draws the spies.
 
     Attributes
     ----------
     classifier_ : classifier
-        Of the second step.
+        That of the second step.
     reliable_negatives_ : ndarray of int
         Places among the labeled and unlabeled rows of those that the first step found.
     n_iter_ : int
         Which classifier of the second step was taken; 1 is the first.
+    alpha_ : None
+        This learner uses no prior.
+    prior_ : None
+        This learner uses no prior.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

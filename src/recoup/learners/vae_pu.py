@@ -129,7 +129,7 @@ class VAEPU(GeneratingLearner):
 
     A ninth of the epochs goes to the autoencoder alone, after which the mixture is fitted and then
     kept. Two ninths train generator and adversary (stage A), two the classifier alone (B), one
-    generator and adversary with the classifier's word (C), one all of them (D), and two the
+    generator and adversary with the classifier's loss (C), one all of them (D), and two the
     classifier alone (E); the authors give four to A and one to B and to E. The mixture prior has
     the share of positives of all rows, counted once and not for each feature of :math:`h_y`, which
     the authors' program does.
@@ -137,22 +137,19 @@ class VAEPU(GeneratingLearner):
     Parameters
     ----------
     alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method. With
-        few of them the learner comes to take unlabeled for negative.
-    epochs : int, default=90
-        Of all stages, each of which has one at least. The authors take 900 passes over 11,000
-        rows; these are about as many steps on 50,000.
-    batch_size : int, default=512
-        Unlabeled rows per step. Among few, the nearest one is far.
-    learning_rate, weight_decay : float, default=3e-4, 1e-5
-        Of the optimizers; the decay is that of the classifier. The authors train the classifier
-        for MNIST at 1e-5, for longer.
-    class_dimensions, observation_dimensions : int, default=10, 2
-        Of :math:`h_y` and :math:`h_o`.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. With few of them the learner comes to take unlabeled for negative.
+    class_dimensions : int, default=10
+        Length of :math:`h_y`. This is the published value for MNIST.
+    observation_dimensions : int, default=2
+        Length of :math:`h_o`. This is the published value for MNIST.
     adversarial_weight : float, default=0.1
-        Of looking unlabeled. For labels that depend on the features the authors take 1 to 3.
+        Weight of looking unlabeled. This is the published value for labels at random; for labels
+        that depend on the features the authors take 1 to 3.
     positive_weight : float, default=1.0
-        Of looking positive; for such labels the authors take 1 to 10.
+        Weight of looking positive. This is the published value for labels at random; for labels
+        that depend on the features the authors take 1 to 10.
     keep_residual : bool, default=True
         Whether to add to a virtual row what the autoencoder loses of the labeled row that it is
         made from: :math:`\tilde x = x + \hat x(h_y, h_o') - \hat x(h_y, h_o)`. The authors take
@@ -163,21 +160,106 @@ class VAEPU(GeneratingLearner):
     least_steps : int, default=50
         Steps of an epoch where a pass over the unlabeled rows has fewer.
     hidden_units : int, default=500
-        In both hidden layers of encoders and decoder, half as many in the adversary. Images have
+        Width of the hidden layers of the networks beside the classifier. Here both hidden layers of
+        encoders and decoder have it, as published, and the adversary half of it. Images have
         convolutions in place of one of them.
-
-    The others are those of :class:`recoup.learners.TorchPULearner`. Images are made within the
-    lowest and the highest value of the training rows, so any scale will do.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=90
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. These are the epochs of all
+        stages together, each of which has one at least. The authors take 900 passes over 11,000
+        rows; these are about as many steps on 50,000.
+    batch_size : int, default=512
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. Here these
+        are unlabeled rows; among few, the nearest one is far. The authors take 990.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=3e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. This is the published value for the generator; the authors train the
+        classifier for MNIST at 1e-5, for longer.
+    weight_decay : float, default=1e-5
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart. It acts on the classifier alone. This is the published value.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the accuracy.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
     Attributes
     ----------
-    class_encoder_, observation_encoder_, decoder_, observation_network_, discriminator_ : Module
-        The networks beside the classifier.
-    low_, high_ : float or None
-        Bounds of the rows that are made, for images.
+    network_ : Module
+        The trained network, with the weights that were kept.
+    class_encoder_ : Module
+        The network that turns a row into :math:`h_y`.
+    observation_encoder_ : Module
+        The network that turns a row into :math:`h_o`.
+    decoder_ : Module
+        The network that turns both parts into a row.
+    observation_network_ : Module
+        The network that tells from :math:`h_o` whether a row is labeled.
+    discriminator_ : Module
+        The adversary, which tells virtual rows from unlabeled ones.
+    low_ : float or None
+        Lowest value of the rows that are made, for images: that of the training rows.
+    high_ : float or None
+        Highest value of them.
     clear_share_ : float
         Share of the labeled rows that are more likely under the positive part of the mixture. Near
         one half the two parts do not stand for the classes.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    pi_ : float or None
+        Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

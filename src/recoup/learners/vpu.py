@@ -51,22 +51,100 @@ class VPU(TorchPULearner):
 
     .. math:: L = \log E_X[\Phi(x)] - E_P[\log \Phi(x)]
 
-    which does not change if :math:`\Phi` is multiplied by a number. Points mixed of population
-    rows and positives, where :math:`\Phi` shall be mixed likewise, keep it in place. A row is
-    positive where :math:`\Phi` exceeds half of its largest value among the training rows.
+    which does not change if :math:`\Phi` is multiplied by a number. A second term settles that
+    number: at points between a population row and a labeled one, :math:`\Phi` shall be the same
+    mixture of its value at the first and of 1. A row is positive where :math:`\Phi` exceeds half of
+    its largest value among the training rows.
 
     Parameters
     ----------
     mixing_weight : float, default=0.3
-        Weight of the mixed points. The authors' values: 0.03 (CIFAR-10), 0.3 (Fashion-MNIST,
+        Weight of the mixed points. Raise it where the largest predicted probability is far below 1,
+        which says that the scale has drifted. The authors take 0.03 (CIFAR-10), 0.3 (Fashion-MNIST,
         STL-10), 1e-4 to 0.1 (tables).
     mixing_shape : float, default=0.3
-        Both parameters of the beta distribution of the shares of mixing.
+        Both parameters of the beta distribution of the shares of mixing. The published value is
+        0.3: most points lie close to one of the two rows.
+    network : str, callable or None, default=None
+        What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
+        takes the shape of a row and returns a torch module with one output. None chooses by the
+        shape: dense layers for vectors, convolutions for images.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart.
+    epochs : int, default=40
+        Passes over the rows of the population, unless ``patience`` ends training before. Take more
+        where the selection in ``history_`` still rises at the end. An epoch has at least ten steps.
+        The authors take 50 epochs of 30 steps.
+    batch_size : int, default=256
+        Rows of the population per step. Larger batches make steps less noisy, and fewer. The
+        authors take 500, and as many labeled rows.
+    labeled_batch : int or None, default=None
+        Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
+        least 16.
+    learning_rate : float, default=1e-4
+        Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
+        the loss hardly moves. It is halved every 20 epochs, and Adam's first beta is 0.5, both as
+        published. The authors take 3e-5 to 6e-4.
+    weight_decay : float, default=1e-4
+        Penalty on large weights (L2). Raise it where labels are few and the network learns them by
+        heart.
+    optimizer : {"adam", "sgd"}, default="adam"
+        Adam, or stochastic gradient descent with momentum 0.9.
+    standardize : bool, default=True
+        Bring each feature of vectors to mean 0 and variance 1. Images are left as they are.
+    validation_fraction : float, default=0.2
+        Share of the labeled and of the unlabeled rows that is held out to choose the weights that
+        are kept. With 0, or where fewer than four labeled rows would be held out, all epochs are
+        run and the last weights are kept.
+    select : {"auto", "accuracy", "auc", "loss"}, default="auto"
+        Which weights are kept, judged on the held-out rows: those with the best accuracy as
+        recovered with alpha, with the largest area under the ROC curve of labeled against unlabeled
+        rows, which needs no alpha, or with the lowest loss. ``"auto"`` is the choice of the
+        learner. For this one that is the loss, with the mixed points, because the rest of it does
+        not see the scale; the authors leave these points out there.
+    patience : int or None, default=None
+        Epochs without improvement on the held-out rows after which training stops. None runs all
+        epochs.
+    warm_start : bool, default=False
+        Go on from the weights of the last fit instead of new ones.
+    device : str, default="auto"
+        Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
-    The others are those of :class:`recoup.learners.TorchPULearner`, with ``learning_rate=1e-4``,
-    which is halved every 20 epochs. An epoch has at least ten steps. Adam's first beta is 0.5. By
-    default the weights are kept whose whole loss, with mixed points, is least on held-out rows; the
-    authors leave the mixed points out there.
+    Attributes
+    ----------
+    network_ : Module
+        The trained network, with the weights that were kept.
+    alpha_ : None
+        This learner uses no prior.
+    prior_ : None
+        This learner uses no prior.
+    pi_ : None
+        This learner uses no prior.
+    offset_ : float
+        What the network's output must exceed for a row to count as positive.
+    history_ : list of dict
+        What was measured in each epoch: its number, the mean loss, the seconds it took, and the
+        selection where rows are held out.
+    best_epoch_ : int
+        The epoch, counted from 1, whose weights were kept.
+    center_ : ndarray of shape (n_features,) or float
+        What is subtracted from the features; see ``standardize``.
+    spread_ : ndarray of shape (n_features,) or float
+        What the features are divided by after that.
+    shape_ : tuple of int
+        Shape of one row.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     References
     ----------

@@ -52,30 +52,49 @@ class Weighted(ClassifierLearner):
     Parameters
     ----------
     alpha : float, PriorEstimate, str or None, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method.
-        None chooses among ``weights``.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. None chooses among ``weights`` instead.
     classifier : {"logistic", "auto", "boosting", "forest"} or classifier, default="logistic"
-        Any that takes ``sample_weight``, with ``predict_proba`` or ``decision_function``.
-    weights : sequence of float, optional
-        Values of :math:`\rho` to choose from where alpha is None. By default nine from 0.05 to
-        2.4. A single one is taken as it is.
+        A classifier as in scikit-learn, or the name of one. ``"auto"`` takes boosting where it
+        tells the labels clearly better than logistic regression. It must take ``sample_weight``,
+        and needs ``predict_proba`` or ``decision_function``.
+    weights : sequence of float or None, default=None
+        Values of :math:`\rho` to choose from where alpha is None. None takes nine from 0.05 to 2.4.
+        A single one is taken as it is.
     n_folds : int, default=3
         Folds of the rows for that choice.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Whether performance is about all rows, or about the unlabeled rows alone.
+        How the rows were collected. ``"single-sample"``: all rows are one sample of the population,
+        and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
+        sample, and the labeled ones were collected apart. It decides which rows performance is
+        about.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds the classifier if it has no seed, the folds, and the estimate of alpha.
+        Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
+        also deals the rows to folds.
 
     Attributes
     ----------
     classifier_ : classifier
         Fitted with the weights.
     weight_ : float
-        :math:`\rho`.
+        The :math:`\rho` that was used.
     criterion_ : ndarray or None
-        What each of ``weights`` reached on held-out rows, where there was a choice.
-    alpha_, prior_
-        The share that was given or estimated, and the estimate behind it; None without.
+        What each of ``weights`` reached on held-out rows; None where there was no choice.
+    label_odds_ : float
+        Labeled rows per unlabeled row.
+    population_ : Population or None
+        What turns logits into probabilities; None without alpha.
+    alpha_ : float or None
+        Share of positives among the unlabeled rows, as given or estimated; None without either.
+    prior_ : PriorEstimate or None
+        The estimate that ``alpha_`` comes from; None where it was a number.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----

@@ -31,23 +31,25 @@ class WithPrior(WrappingClassifier):
     Parameters
     ----------
     classifier : classifier
-        With ``predict_proba`` or ``decision_function``. Fitted on 1 for labeled rows and 0 for
-        all others.
+        Any classifier with ``predict_proba`` or ``decision_function``. A clone is fitted on 1 for
+        labeled rows and 0 for all others.
     method : str or prior estimator, default="auto"
         How alpha is estimated: as in :func:`recoup.priors.estimate`, or an estimator of
         :mod:`recoup.priors`. In a large grid search a single one without an interval, such as
         ``BBE(interval=None)``, saves time.
     scored_by : {"auto", "logistic", "boosting", "forest"}, classifier or None, default=None
-        What scores the rows for the estimate; by default the classifier itself. Name one to
-        give all candidates of a grid search the same alpha in a fold (see Notes).
+        What scores the rows for the estimate. None takes the classifier itself. Name one to give
+        all candidates of a grid search the same alpha in a fold (see Notes).
     beta : float or "estimate", default=1.0
-        Share of true positives among the labeled rows, for methods given by their name.
+        Share of true positives among the labeled rows, for methods given by their name; 1.0 says
+        that every label is right.
     cv : int, splitter or iterable of (train, test), default=3
-        As in :func:`recoup.scores.crossfit`.
-    n_jobs : int, optional
+        How rows are split to score each with a model that has not seen it, as in
+        :func:`recoup.scores.crossfit`.
+    n_jobs : int or None, default=None
         Folds fitted at the same time, as in scikit-learn.
     random_state : int, Generator, RandomState or None, default=None
-        Deals rows to folds and seeds the estimate.
+        Seed of all that is random. It deals rows to folds and seeds the estimate.
 
     Attributes
     ----------
@@ -55,12 +57,16 @@ class WithPrior(WrappingClassifier):
         Fitted on all rows.
     prior_ : PriorEstimate
         What was found about the training rows.
-    alpha_, beta_ : float
-        Share of positives among their unlabeled and among their labeled rows.
-    classes_ : ndarray
-        ``array([0, 1])``.
-    n_features_in_, feature_names_in_
-        As seen by the classifier, if it keeps them.
+    alpha_ : float
+        Share of positives among their unlabeled rows.
+    beta_ : float
+        Share of positives among their labeled rows.
+    classes_ : ndarray of shape (2,)
+        The classes, always 0 and 1.
+    n_features_in_ : int
+        Number of features of the training rows; missing where the classifier does not keep it.
+    feature_names_in_ : ndarray of str
+        Names of the features; missing where X has no column names.
 
     Notes
     -----
@@ -144,10 +150,12 @@ class WithPrior(WrappingClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            What the classifier takes.
 
         Returns
         -------
         ndarray of shape (n,)
+            1 positive, 0 negative.
         """
         check_is_fitted(self)
         labels: NDArray[np.int_] = self.classifier_.predict(X)
@@ -159,14 +167,16 @@ class WithPrior(WrappingClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
+            Rows that were not trained on.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
-            Row weights.
+            How much each row counts. By default all count alike.
 
         Returns
         -------
         float
+            From 0 to 1; 1/2 for scores that say nothing.
         """
         check_is_fitted(self)
         if hasattr(self.classifier_, "predict_proba"):

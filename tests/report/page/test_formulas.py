@@ -22,7 +22,6 @@ from recoup.metrics.point import ratio
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import METRICS, POINT_METRICS, specs
 from recoup.report.page.payload import as_island, pack, page_data
-from recoup.report.page.render import format_value
 from recoup.report.page.script import (
     formulas_script,
     function,
@@ -540,19 +539,6 @@ def test_page_refuses_what_python_refuses(page):
             wanted,
         )
         assert "0 <= alpha < beta <= 1" in said
-
-
-def test_numbers_are_written_as_python_writes_them(page):
-    rng = np.random.default_rng(0)
-    values = [
-        *np.arange(-40, 41) / 16,
-        *rng.normal(size=200),
-        *np.arange(60) / 2000,
-        1.0,
-        1234.5625,
-    ]
-    written = page.evaluate("(values) => values.map(Recoup.format)", [*map(float, values), None])
-    assert written == [format_value(float(value)) for value in values] + [format_value(None)]
 
 
 def test_page_holds_every_number_of_the_evaluation(cases):

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import recoup
+from recoup._core.results import show_number, show_range
 from recoup.cli import app
 from recoup.metrics.spec import POINT_METRICS
 from recoup.report import Report
-from recoup.report.page.render import format_range, format_signed, format_value
 from recoup.report.page.verdict import headline
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -85,10 +85,10 @@ def assert_shows(page, result, intervals=None):
     """Demand that the page shows every value, and some or all intervals, of an evaluation."""
     texts = texts_of(page)
     for key, item in result.metrics.items():
-        assert texts[f"metric.{key}.pu"] == format_value(item.pu), key
-        assert texts[f"metric.{key}.recovered"] == format_value(item.recovered), key
+        assert texts[f"metric.{key}.pu"] == show_number(item.pu), key
+        assert texts[f"metric.{key}.recovered"] == show_number(item.recovered), key
         if intervals is None or key in intervals:
-            assert texts[f"metric.{key}.interval"] == format_range(item.lower, item.upper), key
+            assert texts[f"metric.{key}.interval"] == show_range(item.lower, item.upper), key
     queue = result.at(result.threshold).queue
     shown = page.locator("#headline p").all_text_contents()
     assert shown == headline(result.metrics, queue)
@@ -99,7 +99,7 @@ def test_at_first_every_number_is_pythons(open_page, evaluation, report):
     assert_shows(page, evaluation)
     texts = texts_of(page)
     for key, item in evaluation.metrics.items():
-        bounds = format_range(item.bound_lower, item.bound_upper)
+        bounds = show_range(item.bound_lower, item.bound_upper)
         assert texts[f"metric.{key}.possible"] == bounds
     assert texts["metric.roc_auc.truth"] == "0.960"
 
@@ -159,8 +159,8 @@ def test_alpha_moves_by_keyboard(open_page, example, evaluation, report):
     point = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
     for i, shown in enumerate(point["page"]["summaries"][0]["points"]):
         there = result.at(shown["threshold"])["precision"]
-        assert texts_of(page)[f"point.{i}.precision"] == format_value(there.recovered)
-        limits = format_range(there.lower, there.upper)
+        assert texts_of(page)[f"point.{i}.precision"] == show_number(there.recovered)
+        limits = show_range(there.lower, there.upper)
         assert texts_of(page)[f"point.{i}.precision.interval"] == limits
 
 
@@ -209,7 +209,7 @@ def test_threshold_slider_flags_a_share_of_the_rows(open_page, evaluation, repor
     point = evaluation.at(float(re.search("threshold=([^&]+)", link).group(1)))
     assert 0.09 < point.positive_rate < 0.11
     shown = texts_of(page)["metric.precision.recovered"]
-    assert shown == format_value(point["precision"].recovered)
+    assert shown == show_number(point["precision"].recovered)
     assert f"flags {100 * point.positive_rate:.1f}% of the rows" in page.text_content(
         "#threshold-about"
     )
@@ -316,7 +316,7 @@ def test_models_side_by_side_follow_the_sliders(open_page, scored, comparison, v
         for name in names
     ]
     for place, one in enumerate(moved):
-        assert texts[f"model.{place}.roc_auc"] == format_value(one["roc_auc"].recovered)
+        assert texts[f"model.{place}.roc_auc"] == show_number(one["roc_auc"].recovered)
     for number, item in enumerate(comparison.differences):
         values = [
             moved[names.index(name)][item.metric].recovered for name in (item.first, item.second)
@@ -327,10 +327,10 @@ def test_models_side_by_side_follow_the_sliders(open_page, scored, comparison, v
         assert texts[f"difference.{number}.p"] == "\N{EN DASH}"
     page.select_option("#model", "0")
     shown = texts_of(settled(page))["metric.roc_auc.recovered"]
-    assert shown == format_value(moved[0]["roc_auc"].recovered)
+    assert shown == show_number(moved[0]["roc_auc"].recovered)
     page.click("#reset")
     texts = texts_of(settled(page))
-    assert texts["difference.0"] == format_signed(comparison.differences[0].difference)
+    assert texts["difference.0"] == show_number(comparison.differences[0].difference, "+.3f")
 
 
 @pytest.mark.filterwarnings("ignore::recoup.exceptions.ClippedEstimateWarning")

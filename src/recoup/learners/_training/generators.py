@@ -162,8 +162,8 @@ class GeneratingLearner(TorchPULearner):
     ----------
     least_steps : int, default=50
         Steps of an epoch where a pass over the unlabeled rows has fewer.
-    hidden_units : int
-        In each hidden layer of the networks that make rows.
+    hidden_units : int, default=500
+        Width of the hidden layers of the networks beside the classifier.
 
     Attributes
     ----------

@@ -27,13 +27,16 @@ LEAST_LABELED_BATCH = 16
 class Batch:
     """What a loss sees of one step.
 
-    Attributes
+    Parameters
     ----------
     rows : Tensor
         First rows with a label, then rows of the sample that follows the population: the unlabeled
         ones in case-control data, all rows in a single sample.
-    labeled_rows, population_rows : Tensor
-        Their places among the training rows, for learners that remember something of each.
+    labeled_rows : Tensor
+        Places of the labeled rows among the training rows, for learners that remember something
+        of each.
+    population_rows : Tensor
+        Places of the others.
     draws : mapping of str to Tensor
         This step's part of the random numbers that the stage asked for.
     network : Module
@@ -57,7 +60,13 @@ class Batch:
         return self.rows[len(self.labeled_rows) :]
 
     def scores(self) -> tuple[Tensor, Tensor]:
-        """Score both parts in one pass, so that batch statistics are those of both."""
+        """Score both parts in one pass, so that batch statistics are those of both.
+
+        Returns
+        -------
+        tuple of Tensor
+            The scores of the labeled rows, and those of the population.
+        """
         together = scores_of(self.network, self.rows)
         # Gradients of a split are joined at once, those of two slices by five small kernels.
         labeled, population = together.split((len(self.labeled_rows), len(self.population_rows)))
@@ -91,57 +100,60 @@ class Turn:
 class Stage:
     """A part of the training with a loss and an optimizer of its own.
 
-    Attributes
+    Parameters
     ----------
     loss : callable
         Takes a :class:`Batch`, returns the number to minimize. It must not look at values on the
         way (no ``if`` on a tensor), so that it can be recorded once and replayed on a GPU.
     epochs : int
         Passes over the population.
-    learning_rate, weight_decay : float
-        Of the optimizer, which is new in each stage.
-    schedule : callable
-        Factor on the learning rate, from the share of the stage that is done.
-    draws : mapping of str to callable
+    learning_rate : float
+        Step size of the optimizer, which is new in each stage.
+    weight_decay : float
+        Penalty of the optimizer on large weights.
+    schedule : callable, optional
+        Factor on the learning rate, from the share of the stage that is done. By default 1.
+    draws : mapping of str to callable, optional
         Random numbers that the loss needs: each takes a generator, the number of steps and the
-        size of a population batch, and returns an array with one entry per step.
+        size of a population batch, and returns an array with one entry per step. By default none.
     before_epoch : callable, optional
         Called with the number of the epoch, the network in evaluation mode.
     after_epoch : callable, optional
-        Likewise, when the steps are done and before the weights are judged.
-    selectable : bool
+        Called likewise, when the steps are done and before the weights are judged.
+    selectable : bool, default=True
         Whether weights of this stage may be the ones that are kept.
-    betas : tuple of float
-        Of Adam.
+    betas : tuple of float, default=(0.9, 0.999)
+        The two rates of decay of Adam's running means.
+    pooled : bool, default=False
+        Draw labeled and unlabeled rows from one urn, as a batch's population; its labeled part is
+        empty then.
+    unlabeled : bool, default=False
+        Take unlabeled rows alone for a batch's population, also in a single sample.
+    labeled_batch : int, optional
+        Labeled rows per step, in place of the learner's; repeated where there are fewer.
+    batch_size : int, optional
+        Rows of the population per step, in place of the learner's.
+    steps : int, optional
+        Steps per epoch, in place of one pass.
+    judge : callable, optional
+        Says how good the weights are after an epoch, the higher the better. The stage ends when
+        that has not risen for five epochs, and the next one starts from the best.
+    patience : int, optional
+        Epochs without improvement after which the stage ends, in place of the learner's.
+    from_best : bool, default=False
+        Begin with the best weights so far instead of the last.
+    renewed : bool, default=False
+        Begin each epoch with a new optimizer.
+    reordered : bool, default=False
+        Give the loss ``draws["order"]``, a random order of the batch's rows, labeled ones first.
     networks : tuple of str, optional
         What is changed, by the names of the learner's networks; by default all of them.
-    further : tuple of Turn
+    further : tuple of Turn, default=()
         What else is done in each step, on the same batch, one after the other: an adversary's
         move, say.
     after_step : callable, optional
         Called at the end of each step, without gradients, to keep averages of weights. It is
         recorded with the step.
-    pooled : bool
-        Draw labeled and unlabeled rows from one urn, as a batch's population; its labeled part is
-        empty then.
-    unlabeled : bool
-        Take unlabeled rows alone for a batch's population, also in a single sample.
-    labeled_batch : int, optional
-        Labeled rows per step, in place of the learner's; repeated where there are fewer.
-    batch_size, steps : int, optional
-        Rows of the population per step, and steps per epoch, in place of the learner's batch size
-        and one pass.
-    judge : callable, optional
-        Says how good the weights are after an epoch, the higher the better. The stage ends when
-        that has not risen for five epochs, and the next one starts from the best.
-    patience : int, optional
-        In place of the learner's.
-    from_best : bool
-        Begin with the best weights so far instead of the last.
-    renewed : bool
-        Begin each epoch with a new optimizer.
-    reordered : bool
-        Give the loss ``draws["order"]``, a random order of the batch's rows, labeled ones first.
     """
 
     loss: Callable[[Batch], Tensor]

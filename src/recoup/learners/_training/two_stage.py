@@ -41,16 +41,21 @@ class AligningLearner(TorchPULearner):
     Parameters
     ----------
     alpha : float, PriorEstimate or str, default="estimate"
-        Share of positives among the unlabeled rows; a word has it estimated, by that method.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``.
     warm_up_epochs : int, default=60
-        Epochs of the first stage, at most: it ends where the risk of held-out rows is least. These
-        weights are never the ones that are kept.
-    warm_up_learning_rate, warm_up_weight_decay : float
-        Of the optimizer of the first stage; the learning rate falls to zero along a cosine.
-    mixing_weight : float
-        Of the mixed rows in the second stage.
-    mixing_shape : float
-        Both parameters of the beta distribution of the shares of mixing.
+        Epochs of the first stage, at most: it ends where the risk of the held-out rows is lowest.
+        Weights of this stage are never kept.
+    warm_up_learning_rate : float, default=5e-4
+        Step size in the first stage, which falls to zero along a cosine.
+    warm_up_weight_decay : float, default=5e-3
+        Penalty on large weights in the first stage.
+    mixing_weight : float, default=5.0
+        Weight of the mixed rows in the second stage.
+    mixing_shape : float, default=6.0
+        Both parameters of the beta distribution that the shares of mixing come from. The larger it
+        is, the nearer the shares are to one half.
     """
 
     natural_select: ClassVar[Select] = "loss"

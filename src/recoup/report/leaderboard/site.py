@@ -17,7 +17,7 @@ import numpy as np
 
 import recoup
 from recoup._core.checks import brief
-from recoup._core.files import no_formula, write_file
+from recoup._core.files import FORMULA, no_formula, write_file
 from recoup._core.results import to_plain
 from recoup.bench.job import SELECTS_NOTHING
 from recoup.bench.plots import PROFILE
@@ -28,12 +28,18 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
 from recoup.metrics.spec import benched_specs
 from recoup.report.page.payload import as_island, pack
-from recoup.report.page.render import ROOM, environment, script_hash
+from recoup.report.page.render import (
+    NAME_IN_TITLE,
+    NAME_SHOWN,
+    ROOM,
+    environment,
+    script_hash,
+)
 
 Row = Mapping[str, Any]
 
 SCRIPTS = (
-    "shared/charts.js",
+    *("shared/words.js", "shared/charts.js"),
     *("leaderboard/runs.js", "leaderboard/figures.js", "leaderboard/charts.js"),
     *("leaderboard/tables.js", "leaderboard/views.js", "leaderboard/run.js"),
     "leaderboard/leaderboard.js",
@@ -44,6 +50,16 @@ WORDS = ("dataset", *SETTING, "learner", "family", "seed", "protocol", "status",
 NUMERIC_WORDS = ("label_frequency", "noise", "seed")
 FAMILIES = ("risk", "disambiguation", "generative", "classical", "ranking")
 AT_RANDOM = ("scar", "s1")
+# What PU-Bench's table was made with; its figures stand beside runs made alike.
+PUBLISHED_FOR = {
+    "scheme": ("case-control", "case-control-overlap"),
+    "mechanism": AT_RANDOM,
+    "label_frequency": ("0.1",),
+    "noise": ("0", "none"),
+    "metric": ("accuracy", "f1"),
+}
+# Tests are at this level, and ranges of ranks leave as much out.
+LEVEL = 0.05
 RUN_ID = re.compile("[0-9a-f]+")
 # Names the files of a site that recoup wrote, and only those are ever replaced or removed.
 MARKER = "recoup-site.json"
@@ -224,7 +240,15 @@ def _page_data(
         "profile": PROFILE,
         "baseline": baseline,
         "published": _published(rows, published),
+        "published_for": PUBLISHED_FOR,
         "lent": SELECTS_NOTHING,
+        "setting": SETTING,
+        "numeric": NUMERIC_WORDS,
+        "reference": REFERENCE,
+        "level": LEVEL,
+        "formula": FORMULA,
+        "name_shown": NAME_SHOWN,
+        "name_in_title": NAME_IN_TITLE,
         "standings": _standings(rows, baseline, levels),
     }
 
@@ -302,7 +326,9 @@ def _standings(
             if not any(row.get(metric) is not None or _is_lent(row) for row in own):
                 continue
             base = baseline if any(row["learner"] == baseline for row in own) else None
-            standing = compare(here, metric, protocol=protocol, baseline=base, n_boot=REDRAWS)
+            standing = compare(
+                here, metric, protocol=protocol, baseline=base, level=LEVEL, n_boot=REDRAWS
+            )
             entry = {"protocol": protocol, "metric": metric} | dict(
                 zip(SETTING, chosen, strict=True)
             )

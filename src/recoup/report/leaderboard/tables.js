@@ -1,37 +1,61 @@
 // The views that are tables: all results, learners by datasets, and what is missing.
+
+/** @typedef {{ key: string, down: boolean }} Order */
+/**
+ * @typedef {{ key: string, title: string, number?: boolean, value: (row: any) => any, show?:
+ *   (row: any) => Shown, csv?: string[], parts?: (row: any) => Cell[] }} Column
+ */
+/** @typedef {string | Node | (string | Node)[]} Shown */
+/** @typedef {(changes: Chosen, quiet?: boolean) => void} Change */
+/**
+ * @typedef {{ chosen: Chosen, state: Chosen, change: Change, labels: Chosen, label: string }}
+ *   Asked What a view is to show.
+ */
+
 const Tables = (() => {
   "use strict";
 
   const { html, short } = Charts;
-  const { DASH, REFERENCE } = Runs;
-  const { ROWS_SHOWN, bytes, csvButton, named, percent, seconds, spread, whole } = Figures;
-  const LEVEL = 0.05;
+  const { DASH, pValue } = Words;
+  const { REFERENCE } = Runs;
+  const { level: LEVEL, numeric: NUMERIC, published_for: PUBLISHED } = Runs.page;
+  const { ROWS_SHOWN, bytes, csvButton, named, percent, scrolling, seconds, spread, whole } =
+    Figures;
   const NOT_PLANNED = "The plan has no such run.";
   const MEASURED = "Metrics in percent, on test rows and by their true classes";
-  const NUMERIC = ["label_frequency", "noise", "seed"];
   // Longer tables scroll by themselves, under their headings.
   const LONG = 40;
+  /** @type {Record<string, string>} */
   const WORDS = {
-    learner: "Learner", family: "Family", dataset: "Dataset", scheme: "Scheme",
-    mechanism: "Mechanism", label_frequency: "c", noise: "Noise", protocol: "Protocol",
-    seed: "Seed", status: "Status", reason: "Reason",
+    learner: "Learner",
+    family: "Family",
+    dataset: "Dataset",
+    scheme: "Scheme",
+    mechanism: "Mechanism",
+    label_frequency: "c",
+    noise: "Noise",
+    protocol: "Protocol",
+    seed: "Seed",
+    status: "Status",
+    reason: "Reason",
   };
-  // What PU-Bench's table was made with.
-  const PUBLISHED = {
-    scheme: ["case-control", "case-control-overlap"],
-    mechanism: ["scar", "s1"],
-    label_frequency: ["0.1"],
-    noise: ["0", "none"],
-    metric: ["accuracy", "f1"],
-  };
+  // Empty where no learner of the runs is the baseline.
+  const base = Figures.shorten(Runs.baseline ?? "");
 
+  /** @type {(text: string) => HTMLElement} */
   const long = (text) => html("span", { class: "long" }, Figures.shorten(text, 500));
+  /** @type {(text: string) => HTMLElement} */
   const hidden = (text) => html("span", { class: "visually-hidden" }, text);
+  /** @type {(i: number, text: Node | string) => HTMLElement} */
   const runLink = (i, text) =>
     html("a", { href: `#view=run&run=${encodeURIComponent(Runs.ids[i])}` }, text);
 
   // A table whose rows are made as they come into view. Columns have a title, a value to sort and
   // download by, and what to show for it.
+  /**
+   * @type {(parent: HTMLElement, shown: { id: string, title: string, columns: Column[], rows:
+   *   any[], order: Order, onOrder?: (order: Order) => void, caption?: string }) => void}
+   */
   function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "" }) {
     const head = html("tr");
     const body = html("tbody");
@@ -40,17 +64,19 @@ const Tables = (() => {
       columns: columns.flatMap((column) => column.csv || [column.key]),
       rows: sorted().flatMap((row) => [columns.flatMap((column) => cellsOf(column, row))]),
     });
-    const cellsOf = (column, row) => (column.csv ? column.parts(row) : [column.value(row)]);
+    /** @type {(column: Column, row: any) => Cell[]} */
+    const cellsOf = (column, row) => column.parts?.(row) ?? [column.value(row)];
     let shown = ROWS_SHOWN;
 
     function sorted() {
       const column = columns.find(({ key }) => key === order.key) || columns[0];
-      const missing = (value) => value === "" || value === null || Number.isNaN(value);
+      const missing = (/** @type {any} */ value) =>
+        value === "" || value === null || Number.isNaN(value);
       const compare = new Intl.Collator("en", { numeric: true }).compare;
       return rows
         .map((row) => [row, column.value(row)])
         .sort(([, a], [, b]) => {
-          if (missing(a) || missing(b)) return missing(a) - missing(b);
+          if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
           const step = typeof a === "number" ? a - b : compare(a, b);
           return order.down ? -step : step;
         })
@@ -59,12 +85,20 @@ const Tables = (() => {
 
     function fill() {
       body.replaceChildren(
-        ...sorted().slice(0, shown).map((row) => html("tr", {}, ...columns.map((column, k) => {
-          const content = column.show ? column.show(row) : String(column.value(row));
-          const kind = column.number ? {} : { class: "text" };
-          const parts = Array.isArray(content) ? content : [content];
-          return html(k ? "td" : "th", k ? kind : { scope: "row" }, ...parts);
-        }))),
+        ...sorted()
+          .slice(0, shown)
+          .map((row) =>
+            html(
+              "tr",
+              {},
+              ...columns.map((column, k) => {
+                const content = column.show ? column.show(row) : String(column.value(row));
+                const kind = column.number ? {} : { class: "text" };
+                const parts = Array.isArray(content) ? content : [content];
+                return html(k ? "td" : "th", k ? kind : { scope: "row" }, ...parts);
+              }),
+            ),
+          ),
       );
       more.hidden = shown >= rows.length;
       const next = Math.min(ROWS_SHOWN, rows.length - shown);
@@ -93,17 +127,18 @@ const Tables = (() => {
     });
     const table = html("table", { id }, html("thead", {}, head), body);
     const kind = rows.length > LONG ? "scroll sticky long-table" : "scroll sticky";
-    const region = { class: kind, tabindex: 0, role: "region", "aria-label": title };
     const tools = html("p", { class: "tools" }, csvButton(id, title, numbers));
     const heading = html("div", { class: "figure-head" }, html("h3", {}, title), tools);
-    parent.append(heading, html("div", region, table), html("p", {}, more));
+    parent.append(heading, scrolling(title, table, kind), html("p", {}, more));
     if (caption) parent.append(html("p", { class: "small" }, caption));
     fill();
   }
 
   // A column of words. Rows are groups of runs, or have the place of one.
+  /** @type {(key: string) => Column} */
   function level(key) {
-    const textOf = (row) => (row.at === undefined ? row[key] : Runs.text(key, row.at));
+    const textOf = (/** @type {any} */ row) =>
+      row.at === undefined ? row[key] : Runs.text(key, row.at);
     const number = NUMERIC.includes(key);
     return {
       key,
@@ -115,18 +150,23 @@ const Tables = (() => {
   }
 
   // Columns that would say the same in every row are left out.
+  /** @type {(keys: string[], runs: number[]) => string[]} */
   const telling = (keys, runs) => keys.filter((key) => Runs.namesOf(key, runs).length > 1);
 
   // All results: means over seeds, or one row per run.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function results(parent, { chosen, state, change }) {
     const runs = Runs.select(chosen);
     const keys = telling(["dataset", ...Runs.SETTING, "protocol"], runs);
     const single = state.rows === "runs";
     const metrics = [...Runs.metrics].sort(
-      (a, b) => (b.key === chosen.metric) - (a.key === chosen.metric),
+      (a, b) => Number(b.key === chosen.metric) - Number(a.key === chosen.metric),
     );
     const switcher = html("p", { class: "choice" });
-    for (const [value, text] of [["", "Means over seeds"], ["runs", "Single runs"]]) {
+    for (const [value, text] of [
+      ["", "Means over seeds"],
+      ["runs", "Single runs"],
+    ]) {
       const pressed = String((state.rows || "") === value);
       const id = `rows-${value || "means"}`;
       const button = html("button", { type: "button", id, "aria-pressed": pressed }, text);
@@ -135,18 +175,24 @@ const Tables = (() => {
     }
     parent.append(switcher);
     const order = orderOf(state, { key: chosen.metric, down: true });
-    const onOrder = (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true);
+    const onOrder = (/** @type {Order} */ found) =>
+      change({ sort: `${found.down ? "-" : ""}${found.key}` }, true);
     const shown = { keys, metrics, order, onOrder };
     if (single) singleRuns(parent, { ...shown, runs: runs.filter(Runs.isDone) });
     else means(parent, { ...shown, runs });
   }
 
+  /** @type {(state: Chosen, usual: Order) => Order} */
   function orderOf(state, usual) {
     if (!state.sort) return usual;
     const down = state.sort.startsWith("-");
     return { key: state.sort.slice(down ? 1 : 0), down };
   }
 
+  /**
+   * @type {(parent: HTMLElement, shown: { runs: number[], keys: string[], metrics: { key: string,
+   *   label: string }[], order: Order, onOrder: (order: Order) => void }) => void}
+   */
   function means(parent, { runs, keys, metrics, order, onOrder }) {
     const names = ["learner", ...keys];
     const rows = Runs.groups(runs, names).filter((group) => group.runs.some(Runs.hasResult));
@@ -158,6 +204,7 @@ const Tables = (() => {
         row[key] = Runs.average(key, row.runs).mean;
       }
     }
+    /** @type {(metric: { key: string, label: string }, k: number) => Column} */
     const metricColumn = ({ key, label }, k) => ({
       key,
       title: label,
@@ -182,7 +229,10 @@ const Tables = (() => {
         ...keys.map(level),
         level("family"),
         {
-          key: "runs", title: "Runs", number: true, value: (row) => row.found,
+          key: "runs",
+          title: "Runs",
+          number: true,
+          value: (row) => row.found,
           show: ({ found, runs: all }) =>
             found === all.length ? String(found) : `${found} of ${all.length}`,
         },
@@ -197,21 +247,35 @@ const Tables = (() => {
     });
   }
 
+  /** @type {(key: string, title: string, write: (value: number) => string) => Column} */
   const amount = (key, title, write) => ({
-    key, title, number: true, value: (row) => row[key], show: (row) => write(row[key]),
+    key,
+    title,
+    number: true,
+    value: (row) => row[key],
+    show: (row) => write(row[key]),
   });
 
+  /**
+   * @type {(parent: HTMLElement, shown: { runs: number[], keys: string[], metrics: { key: string,
+   *   label: string }[], order: Order, onOrder: (order: Order) => void }) => void}
+   */
   function singleRuns(parent, { runs, keys, metrics, order, onOrder }) {
+    /** @type {(key: string, title: string, write: (value: number) => string) => Column} */
     const number = (key, title, write) => ({
-      key, title, number: true,
+      key,
+      title,
+      number: true,
       value: (row) => Runs.number(key, row.at),
       show: (row) => write(Runs.number(key, row.at)),
     });
-    const plain = (value) => (Number.isFinite(value) ? short(value) : DASH);
+    const plain = (/** @type {number} */ value) => (Number.isFinite(value) ? short(value) : DASH);
+    /** @type {Column} */
     const learner = {
       ...level("learner"),
       show: (row) => runLink(row.at, named(Runs.text("learner", row.at))),
     };
+    /** @type {(metric: { key: string, label: string }) => Column} */
     const metricColumn = ({ key, label }) => ({
       ...number(key, label, percent),
       show: (row) => html("span", { "data-key": key }, percent(Runs.number(key, row.at))),
@@ -238,6 +302,7 @@ const Tables = (() => {
   }
 
   // Learners by datasets, as Table 1 of PU-Bench.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function board(parent, { chosen, state, change, label }) {
     const { metric } = chosen;
     const runs = Runs.select(chosen);
@@ -247,20 +312,22 @@ const Tables = (() => {
       known.includes(chosen[name]),
     );
     const seeds = Runs.namesOf("seed", runs).length;
-    const ranks = new Map(standing ? standing.ranks.map(([name, rank]) => [name, rank]) : []);
+    const ranks = new Map(standing?.ranks.map(({ learner, rank }) => [learner, rank]));
     const rows = Runs.namesOf("learner", runs).map((learner) => {
       const own = Runs.select({ learner }, runs);
       const cells = datasets.map((dataset) => {
         const here = Runs.select({ dataset }, own);
         const known = Object.hasOwn(Runs.published, learner) ? Runs.published[learner] : {};
         const theirs = comparable && Object.hasOwn(known, dataset) ? known[dataset] : undefined;
-        const test = standing && standing.testOf(learner, dataset);
+        const test = standing?.testOf(learner, dataset);
         return { dataset, ...Runs.average(metric, here), here, theirs, ...test };
       });
       return { learner, cells, family: Runs.familyOf.get(learner), rank: ranks.get(learner) };
     });
-    const sign = Runs.metrics.find(({ key }) => key === metric).higher_is_better ? 1 : -1;
-    datasets.forEach((_, k) => placeBest(rows, k, sign));
+    const sign = Runs.metrics.find(({ key }) => key === metric)?.higher_is_better ? 1 : -1;
+    datasets.forEach((_, k) => {
+      placeBest(rows, k, sign);
+    });
     const order = orderOf(state, { key: "family", down: false });
     sortable(parent, {
       id: "board",
@@ -270,25 +337,36 @@ const Tables = (() => {
       onOrder: (found) => change({ sort: `${found.down ? "-" : ""}${found.key}` }, true),
       columns: [
         {
-          key: "family", title: "Learner", csv: ["learner", "family"],
+          key: "family",
+          title: "Learner",
+          csv: ["learner", "family"],
           value: (row) => `${Runs.levels.family.indexOf(row.family)} ${row.learner}`,
           parts: (row) => [row.learner, row.family],
           show: (row) => [named(row.learner), " ", html("span", { class: "small" }, row.family)],
         },
-        ...datasets.map((dataset, k) => ({
-          key: `dataset:${dataset}`, title: Figures.shorten(dataset, 30), number: true,
-          value: (row) => row.cells[k].mean,
-          show: (row) => showCell(row.cells[k], seeds),
-          csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map((part) => `${dataset} ${part}`),
-          parts: (row) => {
-            const { mean, std, n, p, theirs } = row.cells[k];
-            return [mean, std, n, p ?? null, theirs ? theirs / 100 : null];
-          },
-        })),
+        ...datasets.map(
+          (dataset, k) =>
+            /** @type {Column} */ ({
+              key: `dataset:${dataset}`,
+              title: Figures.shorten(dataset, 30),
+              number: true,
+              value: (row) => row.cells[k].mean,
+              show: (row) => showCell(row.cells[k], seeds),
+              csv: ["mean", "std", "runs", "p_adjusted", "pubench"].map(
+                (part) => `${dataset} ${part}`,
+              ),
+              parts: (row) => {
+                const { mean, std, n, p, theirs } = row.cells[k];
+                return [mean, std, n, p ?? null, theirs ? theirs / 100 : null];
+              },
+            }),
+        ),
         {
-          key: "rank", title: "Mean rank", number: true,
+          key: "rank",
+          title: "Mean rank",
+          number: true,
           value: (row) => row.rank ?? NaN,
-          show: (row) => (row.rank === undefined ? DASH : row.rank.toFixed(2)),
+          show: (row) => (row.rank === undefined ? DASH : Words.fixed(row.rank, 2)),
         },
       ],
     });
@@ -297,6 +375,7 @@ const Tables = (() => {
   }
 
   // References know more, or less, than a learner: they are no rivals.
+  /** @type {(rows: any[], k: number, sign: number) => void} */
   function placeBest(rows, k, sign) {
     const rivals = rows.filter((row) => row.family !== REFERENCE && row.cells[k].n);
     const values = [...new Set(rivals.map((row) => row.cells[k].mean))];
@@ -306,6 +385,7 @@ const Tables = (() => {
     }
   }
 
+  /** @type {(cell: any, seeds: number) => Shown} */
   function showCell(cell, seeds) {
     if (!cell.n) {
       const [first] = Runs.absence(cell.here);
@@ -321,9 +401,8 @@ const Tables = (() => {
     }
     if (cell.verdict) {
       const better = cell.verdict > 0;
-      const base = Figures.shorten(Runs.baseline);
       const words = `significantly ${better ? "better" : "worse"} than ${base}`;
-      const title = `${words}, adjusted p ${cell.p < 0.001 ? "< 0.001" : short(cell.p)}`;
+      const title = `${words}, adjusted p ${pValue(cell.p)}`;
       const sign = html("span", { "aria-hidden": "true" }, better ? "\u25b2" : "\u25bc");
       const kind = better ? "mark-better" : "mark-worse";
       parts.push(html("span", { class: kind, title }, sign, hidden(`, ${title}`)));
@@ -335,18 +414,21 @@ const Tables = (() => {
       parts.push(html("span", { class: "under" }, "as honest: it chooses no weights"));
     }
     if (cell.theirs) {
-      parts.push(html("span", { class: "under" }, `PU-Bench ${cell.theirs.toFixed(2)}`));
+      parts.push(html("span", { class: "under" }, `PU-Bench ${Words.fixed(cell.theirs, 2)}`));
     }
     return parts;
   }
 
+  /**
+   * @type {(parent: HTMLElement, shown: { standing: any, comparable: boolean, chosen: Chosen })
+   *   => void}
+   */
   function legend(parent, { standing, comparable, chosen }) {
-    const base = Runs.baseline && Figures.shorten(Runs.baseline);
     const words = [
       "In percent: mean \u00b1 standard deviation over seeds.",
       "Bold is best, underlined second; references are not ranked.",
     ];
-    if (standing && standing.tested) {
+    if (standing?.tested) {
       words.push(
         `\u25b2 better and \u25bc worse than ${base}:`,
         `paired t-tests over seeds, Holm-adjusted p of at most ${LEVEL}.`,
@@ -368,22 +450,29 @@ const Tables = (() => {
     parent.append(html("p", { class: "small", id: "board-legend" }, words.join(" ")));
   }
 
+  /** @type {(parent: HTMLElement, rows: any[]) => void} */
   function reasons(parent, rows) {
     const found = rows.flatMap((row) =>
-      row.cells.flatMap((cell) => {
+      row.cells.flatMap((/** @type {any} */ cell) => {
         const why = Runs.absence(cell.here);
         if (!cell.here.length) why.push({ status: "not run", reason: NOT_PLANNED, n: 0 });
         return why.map((one) => ({ ...one, learner: row.learner, dataset: cell.dataset }));
       }),
     );
     if (!found.length) return;
-    const list = found.slice(0, ROWS_SHOWN).map(({ learner, dataset, status, reason, n }) =>
-      html(
-        "li", {}, html("strong", {}, named(learner, 40)), " on ", named(dataset, 40),
-        `: ${status}${n > 1 ? ` ${n} times` : ""}. `,
-        html("span", { class: "small" }, Figures.shorten(reason, 300)),
-      ),
-    );
+    const list = found
+      .slice(0, ROWS_SHOWN)
+      .map(({ learner, dataset, status, reason, n }) =>
+        html(
+          "li",
+          {},
+          html("strong", {}, named(learner, 40)),
+          " on ",
+          named(dataset, 40),
+          `: ${status}${n > 1 ? ` ${n} times` : ""}. `,
+          html("span", { class: "small" }, Figures.shorten(reason, 300)),
+        ),
+      );
     if (found.length > ROWS_SHOWN) list.push(html("li", {}, "The view Missing has the rest."));
     const summary = html("summary", {}, `Missing numbers and why (${found.length})`);
     const body = html("ul", {}, ...list);
@@ -391,12 +480,16 @@ const Tables = (() => {
   }
 
   // Mean ranks, and how each learner fares against the baseline.
+  /** @type {(parent: HTMLElement, rows: any[]) => void} */
   function standing(parent, rows) {
+    /** @type {(key: string, title: string, places: number) => Column} */
     const number = (key, title, places) => ({
-      key, title, number: true, value: (row) => row[key] ?? NaN,
-      show: (row) => (Number.isFinite(row[key]) ? row[key].toFixed(places) : DASH),
+      key,
+      title,
+      number: true,
+      value: (row) => row[key] ?? NaN,
+      show: (row) => (Number.isFinite(row[key]) ? Words.fixed(row[key], places) : DASH),
     });
-    const base = Runs.baseline && Figures.shorten(Runs.baseline);
     sortable(parent, {
       id: "standing",
       title: "Mean ranks and duels",
@@ -406,10 +499,11 @@ const Tables = (() => {
         level("learner"),
         number("rank", "Rank", 2),
         {
-          ...number("lower", "95% range", 2), csv: ["lower", "upper"],
+          ...number("lower", `${Words.percent(1 - LEVEL)} range`, 2),
+          csv: ["lower", "upper"],
           parts: (row) => [row.lower, row.upper],
           show: ({ lower, upper }) =>
-            Number.isFinite(lower) ? `${lower.toFixed(2)} to ${upper.toFixed(2)}` : DASH,
+            Number.isFinite(lower) ? `${Words.fixed(lower, 2)} to ${Words.fixed(upper, 2)}` : DASH,
         },
         ...["Wins", "Ties", "Losses"]
           .filter(() => base)
@@ -419,11 +513,14 @@ const Tables = (() => {
         "The range is that of the mean rank when seeds are drawn again.",
         base && "Wins, ties and losses count datasets on which the mean is above, at or below",
         base && `that of ${base}.`,
-      ].filter(Boolean).join(" "),
+      ]
+        .filter(Boolean)
+        .join(" "),
     });
   }
 
   // Runs that failed or were skipped, by reason and one by one.
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function missing(parent, { chosen }) {
     const runs = Runs.select(chosen).filter((i) => !Runs.isDone(i));
     if (!runs.length) {
@@ -440,7 +537,8 @@ const Tables = (() => {
         level("status"),
         { key: "count", title: "Runs", number: true, value: (row) => row.runs.length },
         {
-          key: "learners", title: "Learners",
+          key: "learners",
+          title: "Learners",
           value: (row) => Runs.namesOf("learner", row.runs).join(", "),
           show: (row) => named(Runs.namesOf("learner", row.runs).join(", ")),
         },

@@ -1,22 +1,27 @@
 // The views that are pictures. Each takes the chosen runs and adds its figures to the page.
+
+/**
+ * @typedef {{ family: string, learners: { learner: string, place: number, cells: any[] }[] }}
+ *   Panel
+ */
+
 const Views = (() => {
   "use strict";
 
-  const { curves, html, short, DASHES } = Charts;
+  const { color, curves, html, short, styleOf, DASHES } = Charts;
   const { bars, logTicks, power, radar, ranking, scatter } = Boards;
+  const { pValue } = Words;
   const { add, bytes, percent, seconds, shorten, spread, whole } = Figures;
   const RADAR = Runs.profile;
-  const COLORS = 6;
   // Names on pictures; the numbers below them have the whole ones.
   const SHOWN = 24;
   // Label frequencies that span more than this are easier to tell apart on a logarithmic axis.
   const WIDE_SPAN = 20;
+  /** @type {Format} */
   const inPercent = (value) => short(100 * value);
-  const color = (place) => `var(--c${place % COLORS})`;
-  const styleOf = (place) => ({
-    color: color(place), dash: DASHES[Math.floor(place / COLORS) % DASHES.length],
-  });
+  /** @type {(name: string) => string} */
   const short24 = (name) => shorten(name, SHOWN);
+  /** @type {(family: string) => Dot} */
   const familyStyle = (family) => {
     const place = Runs.levels.family.indexOf(family);
     return { color: color(place), shape: place };
@@ -32,32 +37,44 @@ const Views = (() => {
     perFamily.set(family, place + 1);
   }
 
+  /** @type {(parent: HTMLElement) => HTMLElement} */
   const grid = (parent) => {
     const place = html("div", { class: "figures" });
     parent.append(place);
     return place;
   };
 
+  /** @type {(parent: HTMLElement, words: string) => void} */
   const empty = (parent, words) => parent.append(html("p", { class: "empty" }, words));
 
   // One panel per family, for each learner the mean in every group.
+  /** @type {(runs: number[], names: string[], metric: string) => Panel[]} */
   function panels(runs, names, metric) {
-    return Runs.groups(runs, ["family"]).map(({ family, runs: own }) => ({
-      family,
-      learners: Runs.groups(own, ["learner"]).map(({ learner, runs: its }) => ({
-        learner,
-        place: placeOf.get(learner),
-        cells: Runs.groups(its, names)
-          .map((cell) => ({ ...cell, ...Runs.average(metric, cell.runs) }))
-          .filter((cell) => cell.n),
-      })).filter(({ cells }) => cells.length),
-    })).filter(({ learners }) => learners.length);
+    return Runs.groups(runs, ["family"])
+      .map(({ family, runs: own }) => ({
+        family,
+        learners: Runs.groups(own, ["learner"])
+          .map(({ learner, runs: its }) => ({
+            learner,
+            place: placeOf.get(learner),
+            cells: Runs.groups(its, names)
+              .map((cell) => Object.assign(cell, Runs.average(metric, cell.runs)))
+              .filter((cell) => cell.n),
+          }))
+          .filter(({ cells }) => cells.length),
+      }))
+      .filter(({ learners }) => learners.length);
   }
 
+  /** @type {(values: number[]) => number[]} */
   const extent = (values) =>
     values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
 
   // From a round number below the lowest value to one above the highest.
+  /**
+   * @type {(values: number[], least?: number, step?: number) => { low: number, high: number,
+   *   format: Format }}
+   */
   function rangeOf(values, least = 0, step = 0.1) {
     const [low, high] = extent(values);
     const bottom = Number.isFinite(low) ? Math.floor((low - 0.02) / step) * step : least;
@@ -66,31 +83,36 @@ const Views = (() => {
   }
 
   // As many of the sorted places as have this much room between them.
+  /** @type {(places: number[], room: number) => number[]} */
   const apart = (places, room) => {
-    const near = (kept, at) => kept.length && at - kept.at(-1) < room;
-    return places.reduce((kept, at) => (near(kept, at) ? kept : [...kept, at]), []);
+    const kept = [];
+    for (const at of places) {
+      if (!kept.length || at - kept[kept.length - 1] >= room) kept.push(at);
+    }
+    return kept;
   };
 
+  /** @type {(columns: string[], panel: Panel, extra: (cell: any) => Cell[]) => Sheet} */
   const numbersOf = (columns, panel, extra) => ({
     columns: ["family", "learner", ...columns, "mean", "std", "runs"],
     rows: panel.learners.flatMap(({ learner, cells }) =>
-      cells.map((cell) => [
-        panel.family, learner, ...extra(cell), cell.mean, cell.std, cell.n,
-      ]),
+      cells.map((cell) => [panel.family, learner, ...extra(cell), cell.mean, cell.std, cell.n]),
     ),
   });
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function ratio(parent, { chosen, label }) {
     const shown = panels(Runs.select(chosen), ["label_frequency"], chosen.metric);
     const all = shown.flatMap(({ learners }) => learners.flatMap(({ cells }) => cells));
-    const at = (cell) => Number(cell.label_frequency);
+    const at = (/** @type {any} */ cell) => Number(cell.label_frequency);
     const xs = all.map(at).filter(Number.isFinite);
     if (new Set(xs).size < 2) {
       return empty(parent, "A curve needs runs with at least two label frequencies.");
     }
     const [low, high] = [Math.min(...xs), Math.max(...xs)];
     const wide = low > 0 && high / low > WIDE_SPAN;
-    const toX = wide ? Math.log10 : (value) => value;
+    const toX = wide ? Math.log10 : (/** @type {number} */ value) => value;
+    /** @type {Axis} */
     const x = { low: toX(low), high: toX(high), label: "Label frequency c" };
     x.ticks = apart([...new Set(xs)].sort((a, b) => a - b).map(toX), (x.high - x.low) / 9);
     if (wide) x.format = power;
@@ -98,12 +120,15 @@ const Views = (() => {
     const place = grid(parent);
     shown.forEach((panel, k) => {
       const others = shown.filter((other) => other !== panel).flatMap(({ learners }) => learners);
-      const lineOf = ({ cells }) => ({
-        x: cells.map((cell) => toX(at(cell))), y: cells.map((cell) => cell.mean),
+      const lineOf = (/** @type {{ cells: any[] }} */ { cells }) => ({
+        x: cells.map((cell) => toX(at(cell))),
+        y: cells.map((cell) => cell.mean),
       });
       const context = others.map((one) => ({ ...lineOf(one), color: "var(--faint)", thin: true }));
       const own = panel.learners.map((one) => ({
-        ...lineOf(one), ...styleOf(one.place), name: short24(one.learner),
+        ...lineOf(one),
+        ...styleOf(one.place),
+        name: short24(one.learner),
       }));
       add(place, {
         id: `label-frequency-${k + 1}`,
@@ -112,7 +137,9 @@ const Views = (() => {
         numbers: numbersOf(["label_frequency"], panel, (cell) => [at(cell)]),
         draw: (figure) =>
           curves(figure, {
-            x, y, lines: [...context, ...own],
+            x,
+            y,
+            lines: [...context, ...own],
             facts: `From the lowest to the highest frequency: ${own
               .map((line) => `${line.name} ${inPercent(line.y[0])} to ${inPercent(line.y.at(-1))}`)
               .join("; ")}`,
@@ -121,17 +148,19 @@ const Views = (() => {
     });
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function bias(parent, { chosen, state, change, label }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
     const frequencies = Runs.namesOf("label_frequency", runs);
     const mechanisms = Runs.namesOf("mechanism", runs);
     if (!runs.length) return empty(parent, "No finished run matches this choice.");
-    const counted = (c) =>
+    const counted = (/** @type {string} */ c) =>
       Runs.namesOf("mechanism", Runs.select({ label_frequency: c }, runs)).length;
     const most = Math.max(...frequencies.map(counted));
     const full = frequencies.filter((c) => counted(c) === most);
     const low = frequencies.includes(state.bars) ? state.bars : full[0];
-    const high = frequencies.includes(state.lines) ? state.lines : full.at(-1);
+    const high = frequencies.includes(state.lines) ? state.lines : full[full.length - 1];
+    /** @type {(name: string, text: string, value: string) => HTMLElement[]} */
     const chooser = (name, text, value) => {
       const id = `choose-${name}`;
       const select = html("select", { id });
@@ -142,7 +171,8 @@ const Views = (() => {
     const choosers = [...chooser("bars", "Bars at", low), ...chooser("lines", "Lines at", high)];
     parent.append(html("p", { class: "choice" }, ...choosers));
     const shown = panels(runs, ["label_frequency", "mechanism"], chosen.metric);
-    const used = (cell) => cell.label_frequency === low || cell.label_frequency === high;
+    const used = (/** @type {any} */ cell) =>
+      cell.label_frequency === low || cell.label_frequency === high;
     const values = shown.flatMap(({ learners }) =>
       learners.flatMap(({ cells }) => cells.filter(used).map((cell) => cell.mean)),
     );
@@ -152,15 +182,19 @@ const Views = (() => {
     const y = { ...range, low: low0, high: Math.max(range.high, 0), label: `${label} (%)` };
     const place = grid(parent);
     shown.forEach((panel, k) => {
+      /** @type {(Dot & { bars: boolean, values: number[], hints: string[] })[]} */
       const series = [];
-      for (const [c, barred] of low === high ? [[low, true]] : [[low, true], [high, false]]) {
+      for (const c of new Set([low, high])) {
         mechanisms.forEach((mechanism, m) => {
           const cells = panel.learners.map(({ cells: own }) =>
             own.find((cell) => cell.label_frequency === c && cell.mechanism === mechanism),
           );
           if (!cells.some(Boolean)) return;
           series.push({
-            bars: barred, color: color(m), shape: m, name: short24(mechanism),
+            bars: c === low,
+            color: color(m),
+            shape: m,
+            name: short24(mechanism),
             values: cells.map((cell) => (cell ? cell.mean : NaN)),
             hints: cells.map((cell, g) =>
               cell ? `${panel.learners[g].learner}, ${mechanism}, c = ${c}: ${spread(cell)}` : "",
@@ -177,33 +211,40 @@ const Views = (() => {
         title: `${label} by labeling mechanism: ${panel.family}`,
         caption: low === high ? `c = ${low}.` : `Bars at c = ${low}, lines at c = ${high}.`,
         numbers: numbersOf(["mechanism", "label_frequency"], kept, (cell) => [
-          cell.mechanism, Number(cell.label_frequency),
+          cell.mechanism,
+          Number(cell.label_frequency),
         ]),
         draw: (figure) =>
           bars(figure, {
             groups: panel.learners.map(({ learner }) => shorten(learner, 16)),
-            y, series,
+            y,
+            series,
             facts: `${panel.learners.length} learners under ${mechanisms.join(", ")}.`,
           }),
       });
     });
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function radars(parent, { chosen, labels }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
-    const families = Runs.groups(runs, ["family"]).map(({ family, runs: own }) => ({
-      family,
-      learners: Runs.groups(own, ["learner"]).map(({ learner, runs: its }) => ({
-        learner,
-        values: RADAR.map((key) => Runs.average(key, its)),
-      })).filter(({ values }) => values.every(({ n }) => n)),
-    })).filter(({ learners }) => learners.length);
+    const families = Runs.groups(runs, ["family"])
+      .map(({ family, runs: own }) => ({
+        family,
+        learners: Runs.groups(own, ["learner"])
+          .map(({ learner, runs: its }) => ({
+            learner,
+            values: RADAR.map((key) => Runs.average(key, its)),
+          }))
+          .filter(({ values }) => values.every(({ n }) => n)),
+      }))
+      .filter(({ learners }) => learners.length);
     if (!families.length) return empty(parent, "No finished run matches this choice.");
     const all = families.flatMap(({ learners }) =>
       learners.flatMap(({ values }) => values.map(({ mean }) => mean)),
     );
     const { low } = rangeOf(all);
-    const told = (values) =>
+    const told = (/** @type {Mean[]} */ values) =>
       values.map(({ mean }, i) => `${labels[RADAR[i]]} ${percent(mean)}`).join(", ");
     const place = grid(parent);
     families.forEach(({ family, learners }, k) => {
@@ -213,11 +254,17 @@ const Views = (() => {
         caption: `The center is ${inPercent(low)}%, the rim 100%.`,
         numbers: {
           columns: [
-            "dataset", "family", "learner", "runs",
+            "dataset",
+            "family",
+            "learner",
+            "runs",
             ...RADAR.flatMap((key) => [`${key}_mean`, `${key}_std`]),
           ],
           rows: learners.map(({ learner, values }) => [
-            chosen.dataset, family, learner, values[0].n,
+            chosen.dataset,
+            family,
+            learner,
+            values[0].n,
             ...values.flatMap(({ mean, std }) => [mean, std]),
           ]),
         },
@@ -240,28 +287,39 @@ const Views = (() => {
     });
   }
 
+  /** @type {(families: string[]) => Dot[]} */
   function legendOf(families) {
     return families.map((family) => ({ ...familyStyle(family), name: family }));
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function cost(parent, { chosen, label }) {
     const runs = Runs.select(chosen).filter(Runs.hasResult);
-    const points = Runs.groups(runs, ["learner"]).map(({ learner, runs: its }) => {
-      const value = Runs.average(chosen.metric, its);
-      const time = Runs.average("seconds", its).mean;
-      const cpu = Runs.average("peak_memory", its).mean;
-      const gpu = Runs.average("peak_gpu_memory", its).mean;
-      return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) };
-    }).filter(({ value, time }) => value.n && time > 0);
+    const points = Runs.groups(runs, ["learner"])
+      .map(({ learner, runs: its }) => {
+        const value = Runs.average(chosen.metric, its);
+        const time = Runs.average("seconds", its).mean;
+        const cpu = Runs.average("peak_memory", its).mean;
+        const gpu = Runs.average("peak_gpu_memory", its).mean;
+        return { learner, value, time, gpu, cpu, family: Runs.familyOf.get(learner) ?? "" };
+      })
+      .filter(({ value, time }) => value.n && time > 0);
     if (!points.length) return empty(parent, "No finished run of this choice has its time.");
-    const memories = [
-      ["cpu", "memory", "memory"], ["gpu", "gpu-memory", "GPU memory"],
-    ].filter(([key]) => points.some((point) => point[key] > 0));
-    if (!memories.length) memories.push(["cpu", "memory", "memory"]);
+    /** @typedef {typeof points[number]} One */
+    /** @type {["cpu" | "gpu", string, string][]} */
+    const kinds = [
+      ["cpu", "memory", "memory"],
+      ["gpu", "gpu-memory", "GPU memory"],
+    ];
+    const measured = kinds.filter(([key]) => points.some((point) => point[key] > 0));
+    const memories = measured.length ? measured : [kinds[0]];
     const times = points.map(({ time }) => Math.log10(time));
     const pad = Math.max(0.08 * (Math.max(...times) - Math.min(...times)), 0.1);
+    /** @type {Axis} */
     const x = {
-      low: Math.min(...times) - pad, high: Math.max(...times) + pad, label: "Seconds of a run",
+      low: Math.min(...times) - pad,
+      high: Math.max(...times) + pad,
+      label: "Seconds of a run",
       format: power,
     };
     x.ticks = logTicks(x.low, x.high);
@@ -270,7 +328,7 @@ const Views = (() => {
     const { metric } = chosen;
     for (const [key, id, words] of memories) {
       const [, most] = extent(points.map((point) => point[key] || 0));
-      const told = (one) =>
+      const told = (/** @type {One} */ one) =>
         `${percent(one.value.mean)} in ${seconds(one.time)} with ${bytes(one[key])}`;
       add(place, {
         id: `trade-off-${id}`,
@@ -281,19 +339,35 @@ const Views = (() => {
         wide: memories.length === 1,
         numbers: {
           columns: [
-            "family", "learner", `${metric}_mean`, `${metric}_std`, "runs", "seconds",
-            "peak_memory", "peak_gpu_memory",
+            "family",
+            "learner",
+            `${metric}_mean`,
+            `${metric}_std`,
+            "runs",
+            "seconds",
+            "peak_memory",
+            "peak_gpu_memory",
           ],
           rows: points.map(({ family, learner, value, time, cpu, gpu }) => [
-            family, learner, value.mean, value.std, value.n, time, cpu, gpu,
+            family,
+            learner,
+            value.mean,
+            value.std,
+            value.n,
+            time,
+            cpu,
+            gpu,
           ]),
         },
         draw: (figure) =>
           scatter(figure, {
-            x, y,
+            x,
+            y,
             points: points.map((one) => ({
               ...familyStyle(one.family),
-              x: Math.log10(one.time), y: one.value.mean, size: one[key] || 0,
+              x: Math.log10(one.time),
+              y: one.value.mean,
+              size: one[key] || 0,
               name: short24(one.learner),
               hint: `${one.learner}: ${told(one)}`,
             })),
@@ -304,27 +378,28 @@ const Views = (() => {
     }
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function ranks(parent, { chosen, label }) {
     const standing = Runs.standing(chosen);
     if (!standing || standing.ranks.length < 2) {
       return empty(parent, "Ranks need at least two learners with results on the same datasets.");
     }
     const { difference, joined, friedman, blocks } = standing;
-    const rows = standing.ranks.map(([learner, rank, lower, upper]) => {
-      const [wins, ties, losses] = standing.tally.get(learner) || [null, null, null];
-      const family = Runs.familyOf.get(learner);
-      return { learner, family, rank, lower, upper, wins, ties, losses };
+    const rows = standing.ranks.map(({ learner, rank, lower, upper }) => {
+      const family = Runs.familyOf.get(learner) ?? "";
+      const duels = standing.tally.get(learner) ?? { wins: null, ties: null, losses: null };
+      return { learner, family, rank, lower, upper, ...duels };
     });
     const drawn = difference === null ? NaN : difference;
     const words = [...standing.notes];
     if (Number.isFinite(drawn)) {
       words.unshift(
         "Learners joined by a bar lie less than the critical difference of",
-        `${drawn.toFixed(2)} apart (Nemenyi, level 0.05).`,
+        `${Words.fixed(drawn, 2)} apart (Nemenyi, level ${Runs.page.level}).`,
       );
     }
     if (friedman !== null) {
-      const p = friedman < 0.001 ? "< 0.001" : `= ${short(friedman)}`;
+      const p = pValue(friedman).replace(/^(?!<)/, "= ");
       words.unshift(`Friedman\u2019s test that all learners are alike: p ${p}.`);
     }
     add(grid(parent), {
@@ -339,33 +414,47 @@ const Views = (() => {
       draw: (figure) =>
         ranking(figure, {
           rows: rows.map((row) => ({
-            rank: row.rank, name: shorten(row.learner, 20), color: familyStyle(row.family).color,
+            rank: row.rank,
+            name: shorten(row.learner, 20),
+            color: familyStyle(row.family).color,
           })),
-          difference: drawn, joined,
-          facts: rows.map((row) => `${short24(row.learner)} ${row.rank.toFixed(2)}`).join(", "),
+          difference: drawn,
+          joined,
+          facts: rows
+            .map((row) => `${short24(row.learner)} ${Words.fixed(row.rank, 2)}`)
+            .join(", "),
         }),
     });
     const card = html("div", { class: "narrow" });
     parent.append(card);
     Tables.standing(card, rows);
-    for (const [learner, reason] of standing.leftOut) {
+    for (const { learner, reason } of standing.leftOut) {
       const why = `Not ranked: ${shorten(learner)}, which ${shorten(reason, 300)}.`;
       card.append(html("p", { class: "small" }, why));
     }
   }
 
+  /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function recovered(parent, { chosen, label }) {
     const runs = Runs.select(chosen).filter(Runs.isDone);
     const place = grid(parent);
     against(place, {
-      runs, x: chosen.metric, y: `recovered_${chosen.metric}`, id: "recovered",
+      runs,
+      x: chosen.metric,
+      y: `recovered_${chosen.metric}`,
+      id: "recovered",
       title: `${label}: recovered against true`,
-      xLabel: `True ${label}, on test rows (%)`, yLabel: "Recovered from held-out PU rows (%)",
+      xLabel: `True ${label}, on test rows (%)`,
+      yLabel: "Recovered from held-out PU rows (%)",
     });
     against(place, {
-      runs, x: "alpha_true", y: "alpha_estimate", id: "alpha",
+      runs,
+      x: "alpha_true",
+      y: "alpha_estimate",
+      id: "alpha",
       title: "alpha: estimated against true",
-      xLabel: "True alpha (%)", yLabel: "Estimated alpha (%)",
+      xLabel: "True alpha (%)",
+      yLabel: "Estimated alpha (%)",
     });
     if (!place.childElementCount) {
       empty(parent, "No finished run of this choice has a recovered number.");
@@ -373,13 +462,18 @@ const Views = (() => {
   }
 
   // How far numbers that need no true class are from those that do.
+  /**
+   * @type {(place: HTMLElement, shown: { runs: number[], x: string, y: string, id: string, title:
+   *   string, xLabel: string, yLabel: string }) => void}
+   */
   function against(place, { runs, x, y, id, title, xLabel, yLabel }) {
     const both = runs.filter(
       (i) => Number.isFinite(Runs.number(x, i)) && Number.isFinite(Runs.number(y, i)),
     );
     if (!both.length) return;
     const gaps = both.map((i) => Runs.number(y, i) - Runs.number(x, i));
-    const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const mean = (/** @type {number[]} */ values) =>
+      values.reduce((sum, value) => sum + value, 0) / values.length;
     const [off, away] = [mean(gaps), mean(gaps.map(Math.abs))];
     const values = both.flatMap((i) => [Runs.number(x, i), Runs.number(y, i)]);
     const [least, most] = extent(values);
@@ -391,22 +485,28 @@ const Views = (() => {
       `the mean distance ${percent(away)} points.`;
     const words = ["learner", "family", "dataset", ...Runs.SETTING, "protocol", "seed"];
     add(place, {
-      id, title, caption: facts,
+      id,
+      title,
+      caption: facts,
       numbers: {
         columns: ["run", ...words, x, y],
         rows: both.map((i) => [
-          Runs.ids[i], ...words.map((name) => Runs.text(name, i)),
-          Runs.number(x, i), Runs.number(y, i),
+          Runs.ids[i],
+          ...words.map((name) => Runs.text(name, i)),
+          Runs.number(x, i),
+          Runs.number(y, i),
         ]),
       },
       draw: (figure) =>
         scatter(figure, {
-          x: { ...axis, label: xLabel }, y: { ...axis, label: yLabel },
+          x: { ...axis, label: xLabel },
+          y: { ...axis, label: yLabel },
           small: true,
           lines: [{ x: [low, high], y: [low, high], color: "var(--grey)", dash: DASHES[2] }],
           points: both.map((i) => ({
             ...familyStyle(Runs.text("family", i)),
-            x: Runs.number(x, i), y: Runs.number(y, i),
+            x: Runs.number(x, i),
+            y: Runs.number(y, i),
             hint:
               `${Runs.text("learner", i)}, ${Runs.text("dataset", i)}: true ` +
               `${percent(Runs.number(x, i))}, ${percent(Runs.number(y, i))} without classes`,
@@ -417,5 +517,5 @@ const Views = (() => {
     });
   }
 
-  return { bias, color, cost, empty, grid, radars, ranks, ratio, recovered };
+  return { bias, cost, empty, grid, radars, ranks, ratio, recovered };
 })();

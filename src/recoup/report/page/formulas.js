@@ -294,7 +294,9 @@ const Recoup = (() => {
     for (const { key, fixed } of Object.values(specs)) {
       if (fixed || !(key in Formulas.proper)) continue;
       const losses = [new Float64Array(centers.length), new Float64Array(centers.length)];
-      centers.forEach((p, i) => ([losses[0][i], losses[1][i]] = Formulas.proper[key](p)));
+      centers.forEach((p, i) => {
+        [losses[0][i], losses[1][i]] = Formulas.proper[key](p);
+      });
       found[key] = { losses, means: losses.map(means) };
     }
     return found;
@@ -325,7 +327,7 @@ const Recoup = (() => {
 
   function areaValues(model, { alpha, beta, pi }, roc, spec) {
     const direct = Formulas.fromAucPu[spec.key];
-    const fromPairs = direct && direct(model.aucPu, alpha, beta, pi);
+    const fromPairs = direct?.(model.aucPu, alpha, beta, pi);
     if (direct && !spec.needs_alpha) return [fromPairs, fromPairs];
     const area = (tpr, fpr) => AREAS[spec.script](tpr, fpr, pi, spec.params);
     const value = area(roc.tpr, roc.fpr);
@@ -584,20 +586,8 @@ const Recoup = (() => {
   const cost = ({ confusion }, fpCost, fnCost) =>
     1000 * (fnCost * confusion.fn + fpCost * confusion.fp);
 
-  // Three decimals as Python writes them, halves to even; a dash where there is no value.
-  function format(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return "\u2013";
-    const sixteenths = value * 16;
-    // Only odd sixteenths lie exactly between two numbers of three decimals.
-    if (Number.isInteger(sixteenths) && sixteenths % 2 !== 0) {
-      const down = Math.floor(value * 1000);
-      return ((down % 2 === 0 ? down : down + 1) / 1000).toFixed(3);
-    }
-    return value.toFixed(3);
-  }
-
   return {
-    read, recover, at, sensitivity, isOwn, naiveRoc, cost, format, unpack, monotoneRate,
+    read, recover, at, sensitivity, isOwn, naiveRoc, cost, unpack, monotoneRate,
     limits: sliderLimits,
   };
 })();

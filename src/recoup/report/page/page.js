@@ -1,35 +1,46 @@
 // The page's state and what follows from it. At the position that Python evaluated, every number
 // is Python's own; elsewhere it comes from the same formulas on the same table (Recoup).
+/** @typedef {{ metric: string, model: number, alpha_low: number, alpha_high: number }} Win */
+
 (() => {
   "use strict";
 
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const { phrases, lights, levels, names, summaries, comparison, chosen } = data.page;
-  const { limits: limitsOfLight } = data.page;
-  const { element, html } = Charts;
-  const { DASH, digits, missing, pValue, range, share, signed } = Words;
-  const { format } = Recoup;
-  const { color } = Pictures;
-  const byId = (id) => document.getElementById(id);
-  const fill = (phrase, values) => Words.fill(phrases, phrase, values);
+  const { byId, color, element, html, onNewWidth, pairs, within } = Charts;
+  const data = JSON.parse(byId("data").textContent ?? "");
+  const { phrases, lights, levels, limits, names, summaries, comparison, chosen } = data.page;
+  const { name_in_title: longest } = data.page;
+  const { DASH, digits, fill, number, pValue, range, share, shorten, signed } = Words;
+  /** @type {(id: string) => HTMLInputElement} */
+  const input = (id) => Charts.one(id, HTMLInputElement);
+  /** @type {(id: string) => HTMLSelectElement} */
+  const choice = (id) => Charts.one(id, HTMLSelectElement);
+  /** @type {(selector: string) => NodeListOf<HTMLElement>} */
+  const all = (selector) => document.querySelectorAll(selector);
   const ALPHA_STEPS = 40;
   const QUIET_MS = 80;
   const MANY_SCORES = 6000;
 
+  /** @type {any[]} */
   const readModels = [];
+  /** @type {(place: number) => any} */
   const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
-  const state = { model: chosen, fpCost: 1, fnCost: 1 };
+  /** @type {Position & Record<string, number>} */
+  const state = { model: chosen, alpha: NaN, beta: NaN, threshold: NaN, fpCost: 1, fnCost: 1 };
   const model = () => modelAt(state.model);
+  /** @type {(one: any) => Position} */
   const own = (one) => ({ alpha: one.alpha, beta: one.beta, threshold: one.threshold });
+  /** @type {() => Position} */
   const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
   const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
 
   // What is shown for a position: Python's numbers where it has them.
+  /** @type {(place: number, result: Recovered, position: Position) => Record<string, any>} */
   function metricsAt(place, result, position) {
     const one = modelAt(place);
     return Recoup.isOwn(one, position) ? one.evaluation.metrics : result.metrics;
   }
 
+  /** @type {() => View} */
   const view = () => ({
     model: model(),
     position: wanted(),
@@ -39,41 +50,47 @@
     shown: data.page.shown,
   });
 
+  /** @type {(texts: Record<string, string>) => void} */
   function write(texts) {
-    for (const cell of document.querySelectorAll("[data-key]")) {
-      const text = texts[cell.dataset.key];
+    for (const cell of all("[data-key]")) {
+      const text = texts[cell.dataset.key ?? ""];
       if (text !== undefined && cell.textContent !== text) cell.textContent = text;
     }
   }
 
+  /** @type {(texts: string[]) => HTMLElement[]} */
   const listOf = (texts) => texts.map((text) => html("li", {}, text));
 
   // First pass: everything that one recovery gives.
 
+  /** @type {Recovered} */
   let result;
 
   function showNow() {
     result = Recoup.recover(model(), wanted());
     const metrics = metricsAt(state.model, result, wanted());
+    /** @type {Record<string, string>} */
     const texts = {};
     for (const [key, item] of Object.entries(metrics)) {
-      texts[`metric.${key}.pu`] = format(item.pu);
-      texts[`metric.${key}.recovered`] = format(item.recovered);
+      texts[`metric.${key}.pu`] = number(item.pu);
+      texts[`metric.${key}.recovered`] = number(item.recovered);
       texts[`metric.${key}.interval`] = range(item.lower, item.upper);
       texts[`metric.${key}.possible`] = range(item.bound_lower, item.bound_upper);
     }
     for (const { key, as_share: asShare } of summaries[state.model].verdict.figures) {
-      const write = asShare ? share : format;
+      const write = asShare ? share : number;
       texts[`tile.${key}.value`] = write(metrics[key].recovered);
       texts[`tile.${key}.interval`] = range(metrics[key].lower, metrics[key].upper, write);
       texts[`tile.${key}.naive`] = write(metrics[key].pu);
     }
     for (const [key, cases] of Object.entries(result.confusion)) {
-      texts[`cases.${key}`] = (1000 * cases).toFixed(0);
+      texts[`cases.${key}`] = Words.fixed(1000 * cases, 0);
     }
     write(texts);
     byId("headline").replaceChildren(
-      ...Words.headline(phrases, metrics, result.queue).map((sentence) => html("p", {}, sentence)),
+      ...Words.headline(metrics, result.queue, phrases, limits).map((sentence) =>
+        html("p", {}, sentence),
+      ),
     );
     showAssumption();
     showLight();
@@ -103,12 +120,12 @@
     if (sharesMoved()) {
       const reasons = [...movedReasons(), ...light.reasons.filter((reason) => reason.fixed)];
       const found = reasons.map((reason) => reason.level);
-      const level = ["red", "amber"].find((name) => found.includes(name)) || "green";
+      const level = Object.keys(lights).find((name) => found.includes(name)) || "green";
       light = { level, word: lights[level], reasons };
     }
     const card = byId("light");
     card.className = `card light ${light.level}`;
-    const about = sharesMoved() ? "Reliability, if this holds: " : "Reliability: ";
+    const about = sharesMoved() ? phrases.reliability_if : phrases.reliability;
     const word = html("span", {}, about, html("strong", {}, light.word));
     const items = light.reasons.map(({ level, text }) =>
       html(
@@ -124,35 +141,38 @@
     );
   }
 
+  /** @type {() => { level: string, text: string }[]} */
   function movedReasons() {
     const one = model();
     const shown = {
-      confidence: `${digits(100 * one.confidence)}%`,
+      confidence: Words.percent(one.confidence),
       alpha: digits(state.alpha),
       beta: digits(state.beta),
       alpha_upper: digits(result.alphaUpper),
       beta_lower: digits(Math.max(result.betaLower, 0)),
     };
-    const near = state.alpha > limitsOfLight.near * result.alphaUpper;
+    const near = state.alpha > limits.near * result.alphaUpper;
     const possible = near ? ["amber", "near"] : ["green", "within"];
     const fit = result.feasible ? possible : ["red", "exceeded"];
     const mixed = one.byPropensity ? result.pi : state.alpha * (1 - one.nKnown / one.nUnlabeled);
     const gap = state.beta - mixed;
-    const { narrow_gap: narrow, tiny_gap: tiny } = limitsOfLight;
+    const { narrow_gap: narrow, tiny_gap: tiny } = limits;
     const level = gap >= narrow ? "green" : gap < tiny ? "red" : "amber";
-    const times = 1 / gap < 10 ? (1 / gap).toFixed(1) : (1 / gap).toFixed(0);
+    const times = Words.fixed(1 / gap, 1 / gap < 10 ? 1 : 0);
     return [
-      { level: fit[0], text: fill(fit[1], shown) },
-      { level, text: fill(`stretch_${level}`, { times }) },
+      { level: fit[0], text: fill(phrases[fit[1]], shown) },
+      { level, text: fill(phrases[`stretch_${level}`], { times }) },
     ];
   }
 
+  /** @type {(level: string) => Element} */
   function shape(level) {
     const drawn = element("svg", { class: "shape", "aria-hidden": "true" });
     drawn.append(element("use", { href: `#shape-${level}` }));
     return drawn;
   }
 
+  /** @type {number} */
   let cheapest;
 
   function showCosts() {
@@ -172,6 +192,7 @@
 
   // Controls
 
+  /** @type {(wantedShare: number) => number} */
   const thresholdOfShare = (wantedShare) => {
     const { rows, scores } = model();
     const total = rows.reduce((sum, count) => sum + count, 0);
@@ -183,35 +204,38 @@
     return scores[0];
   };
 
+  /** @type {(value: number) => string} */
   const boxText = (value) => digits(value, 4);
 
   function showControls() {
     const { alpha, beta } = Recoup.limits(model(), wanted());
-    for (const [name, [low, high]] of [["alpha", alpha], ["beta", beta]]) {
-      const slider = byId(name);
+    for (const [name, [low, high]] of Object.entries({ alpha, beta })) {
+      const slider = input(name);
       const step = high - low > 0.3 ? 0.005 : 0.001;
       // The ends lie on whole steps, so that arrow keys pass through round numbers.
-      slider.step = step;
-      slider.min = Math.ceil(low / step - 1e-9) * step;
-      slider.max = high === 1 ? 1 : Math.max(Math.floor(high / step + 1e-9) * step, step);
-      slider.value = state[name];
+      slider.step = String(step);
+      slider.min = String(Math.ceil(low / step - 1e-9) * step);
+      const end = high === 1 ? 1 : Math.max(Math.floor(high / step + 1e-9) * step, step);
+      slider.max = String(end);
+      slider.value = String(state[name]);
       slider.setAttribute("aria-valuetext", digits(state[name]));
       setBox(name, boxText(state[name]));
     }
-    for (const field of [byId("beta"), byId("beta-box")]) field.disabled = model().byPropensity;
-    const slider = byId("threshold");
-    const flagged = `flags ${(100 * result.positiveRate).toFixed(1)}% of the rows`;
-    slider.value = Math.round(1000 * result.positiveRate);
+    for (const field of [input("beta"), input("beta-box")]) field.disabled = model().byPropensity;
+    const slider = input("threshold");
+    const flagged = `flags ${Words.fixed(100 * result.positiveRate, 1)}% of the rows`;
+    slider.value = String(Math.round(1000 * result.positiveRate));
     slider.setAttribute("aria-valuetext", `${flagged}, threshold ${digits(state.threshold)}`);
-    const about = `Rows with at least this score are flagged: it ${flagged}.`;
-    byId("threshold-about").textContent = about;
+    byId("threshold-about").textContent = `${phrases.flagged} It ${flagged}.`;
     setBox("threshold", boxText(state.threshold));
     const shared = { ...wanted(), model: state.model, fp: state.fpCost, fn: state.fnCost };
-    byId("link").href = `#${new URLSearchParams(shared)}`;
+    const texts = Object.entries(shared).map(([key, value]) => [key, String(value)]);
+    Charts.one("link", HTMLAnchorElement).href = `#${new URLSearchParams(texts)}`;
   }
 
+  /** @type {(name: string, text: string) => void} */
   function setBox(name, text) {
-    const box = byId(`${name}-box`);
+    const box = input(`${name}-box`);
     if (document.activeElement !== box) box.value = text;
   }
 
@@ -226,9 +250,10 @@
     byId("live").textContent =
       `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
       `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
-      `${share(metrics.precision.recovered)}, AUC ${format(metrics.roc_auc.recovered)}.`;
+      `${share(metrics.precision.recovered)}, AUC ${number(metrics.roc_auc.recovered)}.`;
   }
 
+  /** @type {(top: number) => number[]} */
   const alphaGrid = (top) =>
     Array.from({ length: ALPHA_STEPS + 1 }, (_, i) => (top * i) / ALPHA_STEPS);
   const sensitivities = new Map();
@@ -243,13 +268,14 @@
   }
 
   function showPoints() {
+    /** @type {Record<string, string>} */
     const texts = {};
     summaries[state.model].points.forEach((point, i) => {
       const there = { ...wanted(), threshold: point.threshold };
       const moved = sharesMoved() && Recoup.recover(model(), there).metrics;
       for (const key of ["precision", "recall"]) {
         const item = moved ? moved[key] : point[key];
-        texts[`point.${i}.${key}`] = format(item.recovered);
+        texts[`point.${i}.${key}`] = number(item.recovered);
         texts[`point.${i}.${key}.interval`] = range(item.lower, item.upper);
       }
     });
@@ -257,6 +283,7 @@
   }
 
   function showModels() {
+    /** @type {Record<string, string>} */
     const texts = {};
     const found = data.models.map((_, place) => {
       const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
@@ -264,7 +291,7 @@
     });
     found.forEach((metrics, place) => {
       for (const key of comparison.columns) {
-        texts[`model.${place}.${key}`] = format(metrics[key].recovered);
+        texts[`model.${place}.${key}`] = number(metrics[key].recovered);
         texts[`model.${place}.${key}.interval`] = range(metrics[key].lower, metrics[key].upper);
       }
     });
@@ -283,12 +310,14 @@
 
   const winsByBeta = new Map();
 
+  /** @type {(beta: number) => Win[]} */
   function winsFor(beta) {
     if (!winsByBeta.has(beta)) winsByBeta.set(beta, findWins(beta));
     return winsByBeta.get(beta);
   }
 
   // As recoup.compare: ties stay with the model that leads, changes lie where two lines cross.
+  /** @type {(beta: number) => Win[]} */
   function findWins(beta) {
     const all = data.models.map((_, place) => modelAt(place));
     const top = Math.min(...all.map((one) => Recoup.limits(one, { beta, alpha: 0 }).alpha[1]));
@@ -308,7 +337,9 @@
       let [leader, low] = [0, 0];
       alphas.forEach((alpha, i) => {
         let best = i === 0 ? 0 : leader;
-        values.forEach((_, place) => (at(place, i) > at(best, i) + 1e-12 ? (best = place) : null));
+        values.forEach((_, place) => {
+          if (at(place, i) > at(best, i) + 1e-12) best = place;
+        });
         if (i > 0 && best !== leader) {
           const before = at(leader, i - 1) - at(best, i - 1);
           const after = at(best, i) - at(leader, i);
@@ -324,14 +355,17 @@
     return wins;
   }
 
-  const fullName = (place) => data.models[place].name.slice(0, 1000);
+  /** @type {(place: number) => string} */
+  const fullName = (place) => shorten(data.models[place].name, longest);
 
+  /** @type {(wins: Win[]) => void} */
   function showWins(wins) {
     const top = Math.max(...wins.map((win) => win.alpha_high));
-    byId("wins").querySelector("th.wide").textContent = `alpha from 0 to ${digits(top, 2)}`;
-    for (const row of document.querySelectorAll("[data-wins]")) {
+    const span = fill(phrases.alpha_span, { top: digits(top, 2) });
+    within(byId("wins"), "th.wide").textContent = span;
+    for (const row of all("[data-wins]")) {
       const mine = wins.filter((win) => win.metric === row.dataset.wins);
-      const strip = row.querySelector(".strip");
+      const strip = within(row, ".strip");
       strip.replaceChildren(
         ...mine.map((win) =>
           element("rect", {
@@ -349,7 +383,7 @@
         html("span", { class: "name", title: fullName(win.model) }, names[win.model]),
         ` ${digits(win.alpha_low, 2)} to ${digits(win.alpha_high, 2)}`,
       ]);
-      row.querySelector(".words").replaceChildren(...words);
+      within(row, ".words").replaceChildren(...words);
     }
   }
 
@@ -357,6 +391,7 @@
 
   let [frameAsked, laterAsked] = [0, 0];
 
+  /** @type {(values: Record<string, number>) => void} */
   function change(values) {
     Object.assign(state, values);
     document.documentElement.dataset.state = "busy";
@@ -367,15 +402,20 @@
     frameAsked = 0;
     showNow();
     clearTimeout(laterAsked);
-    laterAsked = setTimeout(() => {
-      showLater();
-      document.documentElement.dataset.state = "ready";
-    }, model().scores.length > MANY_SCORES ? 2 * QUIET_MS : QUIET_MS);
+    laterAsked = setTimeout(
+      () => {
+        showLater();
+        document.documentElement.dataset.state = "ready";
+      },
+      model().scores.length > MANY_SCORES ? 2 * QUIET_MS : QUIET_MS,
+    );
   }
 
+  /** @type {(value: number, low: number, high: number) => number} */
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
   // Alpha and beta keep a gap: what is moved stops there.
+  /** @type {(name: string, value: number) => void} */
   function setShare(name, value) {
     const { gap } = model().ranges;
     if (value === model()[name]) return change({ [name]: value });
@@ -383,6 +423,7 @@
     return change({ beta: clamp(value, state.alpha + gap, 1) });
   }
 
+  /** @type {(value: number) => void} */
   function setThreshold(value) {
     const { scores } = model();
     const [low, high] = model().ranges.threshold;
@@ -404,7 +445,10 @@
     if (Number.isFinite(number("alpha"))) found.alpha = Math.max(number("alpha"), 0);
     if (found.alpha > found.beta - gap && found.alpha !== alpha) found.alpha = found.beta - gap;
     if (Number.isFinite(number("threshold"))) found.threshold = number("threshold");
-    for (const [key, name] of [["fp", "fpCost"], ["fn", "fnCost"]]) {
+    for (const [key, name] of [
+      ["fp", "fpCost"],
+      ["fn", "fnCost"],
+    ]) {
       if (number(key) >= 0) found[name] = number(key);
     }
     change(found);
@@ -412,71 +456,74 @@
   }
 
   function showCostBoxes() {
-    byId("cost-fp").value = state.fpCost;
-    byId("cost-fn").value = state.fnCost;
+    input("cost-fp").value = String(state.fpCost);
+    input("cost-fn").value = String(state.fnCost);
   }
 
   // Another model: its words and rows, then its numbers.
+  /** @type {(place: number) => void} */
   function showModel(place) {
     state.model = place;
     const summary = summaries[place];
-    if (byId("model")) byId("model").value = place;
+    if (comparison) choice("model").value = String(place);
     byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;
-    const notes = summary.notes.map((note) => note.slice(0, 1000));
-    byId("notes").querySelector("ul").replaceChildren(...listOf(notes));
+    const notes = summary.notes.map((note) => shorten(note, longest));
+    within(byId("notes"), "ul").replaceChildren(...listOf(notes));
     byId("digest").textContent = summary.digest;
-    byId("settings").replaceChildren(
-      ...Object.entries(summary.settings).map(([name, text]) =>
-        html("div", {}, html("dt", {}, name), html("dd", {}, text)),
-      ),
-    );
-    for (const row of document.querySelectorAll("#metrics tbody tr")) {
-      row.hidden = !(row.dataset.metric in model().evaluation.metrics);
+    byId("settings").replaceChildren(...pairs(Object.entries(summary.settings)));
+    for (const row of all("#metrics tbody tr")) {
+      row.hidden = !((row.dataset.metric ?? "") in model().evaluation.metrics);
     }
-    for (const row of document.querySelectorAll("#model-table tbody tr")) {
+    for (const row of all("#model-table tbody tr")) {
       row.classList.toggle("used", Number(row.dataset.model) === place);
     }
     const rows = summary.points.map((point, i) => {
       const cell = (key) => html("td", { "data-key": `point.${i}.${key}` });
       const main = (key) => html("td", { "data-key": `point.${i}.${key}`, class: "main" });
       const head = html("th", { scope: "row" }, digits(point.threshold, 4));
-      if (point.used) head.append(" ", html("span", { class: "mark" }, "used"));
+      if (point.used) head.append(" ", html("span", { class: "mark" }, phrases.used));
       return html(
         "tr",
         point.used ? { class: "used" } : {},
         head,
-        html("td", {}, Math.round(point.queue).toLocaleString("en-US")),
-        html("td", {}, `${(100 * point.positive_rate).toFixed(1)}%`),
+        html("td", {}, Words.whole(point.queue)),
+        html("td", {}, `${Words.fixed(100 * point.positive_rate, 1)}%`),
         main("precision"),
         cell("precision.interval"),
         main("recall"),
         cell("recall.interval"),
       );
     });
-    byId("point-table").tBodies[0].replaceChildren(...rows);
+    Charts.one("point-table", HTMLTableElement).tBodies[0].replaceChildren(...rows);
   }
 
   // Tables that sort by any column
 
+  /** @type {Map<HTMLTableElement, [number, number]>} */
   const orders = new Map();
 
+  /** @type {(table: HTMLTableElement) => void} */
   function makeSortable(table) {
-    const heads = [...table.tHead.rows[0].cells];
+    const heads = [...(table.tHead?.rows[0].cells ?? [])];
     heads.forEach((head, column) => {
       const button = html("button", { type: "button", class: "sort" }, ...head.childNodes);
       head.replaceChildren(button);
       head.setAttribute("aria-sort", "none");
       button.addEventListener("click", () => {
         const order = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
-        heads.forEach((other) => other.setAttribute("aria-sort", other === head ? order : "none"));
-        orders.set(table, [column, order === "ascending" ? 1 : -1]);
-        sortRows(table.tBodies[0], ...orders.get(table));
+        for (const other of heads) {
+          other.setAttribute("aria-sort", other === head ? order : "none");
+        }
+        const sign = order === "ascending" ? 1 : -1;
+        orders.set(table, [column, sign]);
+        sortRows(table.tBodies[0], column, sign);
       });
     });
   }
 
+  /** @type {(body: HTMLTableSectionElement, column: number, sign: number) => void} */
   function sortRows(body, column, sign) {
     const keyed = [...body.rows].map((row) => {
       const text = row.cells[column].textContent.trim();
@@ -485,7 +532,7 @@
     });
     const numbers = keyed.every(({ number, absent }) => absent || !Number.isNaN(number));
     keyed.sort((a, b) => {
-      if (a.absent || b.absent) return a.absent - b.absent;
+      if (a.absent || b.absent) return Number(a.absent) - Number(b.absent);
       return sign * (numbers ? a.number - b.number : a.text.localeCompare(b.text, "en"));
     });
     body.append(...keyed.map(({ row }) => row));
@@ -495,21 +542,25 @@
 
   function connect() {
     for (const name of ["alpha", "beta"]) {
-      byId(name).addEventListener("input", () => setShare(name, Number(byId(name).value)));
+      const slider = input(name);
+      slider.addEventListener("input", () => setShare(name, Number(slider.value)));
     }
     byId("threshold").addEventListener("input", () => {
-      setThreshold(thresholdOfShare(Number(byId("threshold").value) / 1000));
+      setThreshold(thresholdOfShare(Number(input("threshold").value) / 1000));
     });
     for (const name of ["alpha", "beta", "threshold"]) {
-      const box = byId(`${name}-box`);
+      const box = input(`${name}-box`);
       const set = name === "threshold" ? setThreshold : (value) => setShare(name, value);
       box.addEventListener("input", () => {
         if (Number.isFinite(box.valueAsNumber)) set(box.valueAsNumber);
       });
       box.addEventListener("blur", () => (box.value = boxText(state[name])));
     }
-    for (const [id, name] of [["cost-fp", "fpCost"], ["cost-fn", "fnCost"]]) {
-      const box = byId(id);
+    for (const [id, name] of [
+      ["cost-fp", "fpCost"],
+      ["cost-fn", "fnCost"],
+    ]) {
+      const box = input(id);
       box.addEventListener("input", () => {
         if (box.valueAsNumber >= 0) change({ [name]: box.valueAsNumber });
       });
@@ -521,13 +572,9 @@
     });
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     window.addEventListener("hashchange", readHash);
-    let width = window.innerWidth;
-    window.addEventListener("resize", () => {
-      if (window.innerWidth !== width) change({});
-      width = window.innerWidth;
-    });
+    onNewWidth(() => change({}));
     if (comparison) {
-      const choose = byId("model");
+      const choose = choice("model");
       choose.disabled = false;
       choose.addEventListener("change", () => {
         // What a reader supposes of alpha and beta holds for every model; thresholds differ.
@@ -535,17 +582,19 @@
         showModel(Number(choose.value));
         change({ ...own(model()), ...supposed });
       });
-      const metric = byId("difference-metric");
+      const metric = choice("difference-metric");
       metric.disabled = false;
       const filter = () => {
-        for (const row of document.querySelectorAll("#difference-table tbody tr")) {
+        for (const row of all("#difference-table tbody tr")) {
           row.hidden = row.dataset.metric !== metric.value;
         }
       };
       metric.addEventListener("change", filter);
       filter();
     }
-    document.querySelectorAll("table.sortable").forEach(makeSortable);
+    /** @type {NodeListOf<HTMLTableElement>} */
+    const sortable = document.querySelectorAll("table.sortable");
+    sortable.forEach(makeSortable);
     byId("controls").hidden = byId("costs").hidden = false;
     byId("static-note").hidden = true;
   }

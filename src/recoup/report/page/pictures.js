@@ -2,37 +2,54 @@
 //
 // A view holds the model, the position (alpha, beta, threshold), what was recovered there, the
 // metrics to show, and whether alpha or beta were moved away from those of the evaluation.
+/** @typedef {ReturnType<typeof Recoup.read>} Model */
+/** @typedef {ReturnType<typeof Recoup.recover>} Recovered */
+/** @typedef {{ alpha: number, beta: number, threshold: number }} Position */
+/**
+ * @typedef {{ model: any, position: Position, result: Recovered, metrics: any, sharesMoved:
+ *   boolean, shown: Record<"alpha" | "threshold", string[]> }} View
+ */
+
 const Pictures = (() => {
   "use strict";
 
-  const { curves, dots, percent, short, DASHES } = Charts;
-  const { digits, missing, share } = Words;
-  const { format } = Recoup;
+  const { byId, color, curves, dots, percent, short, steps, DASHES } = Charts;
+  const { missing, number, share } = Words;
   // Densities times width of the axis beyond which one spike would press all the rest flat.
   const STEEP = 8;
-  const color = (place) => `var(--c${place % 6})`;
   const DIAGONAL = { x: [0, 1], y: [0, 1], color: "var(--grey)", dash: DASHES[2], thin: true };
   const unit = { low: 0, high: 1 };
-  const figureOf = (name) => document.getElementById(`figure-${name}`);
+  /** @type {(name: string) => HTMLElement} */
+  const figureOf = (name) => byId(`figure-${name}`);
+  /** @type {(name: string) => boolean} */
+  const has = (name) => document.getElementById(`figure-${name}`) !== null;
 
   // Everything that follows from one recovery.
+  /** @type {(view: View) => void} */
   function draw(view) {
     const { model: one, result, metrics } = view;
     const shown = !view.sharesMoved;
-    const label = (key) => one.specs[key].label;
-    const confidence = `${digits(100 * one.confidence)}%`;
+    const label = (/** @type {string} */ key) => one.specs[key].label;
+    const confidence = Words.percent(one.confidence);
     const { recall, precision, specificity, roc_auc: auc } = metrics;
     const fpr = missing(specificity.recovered) ? NaN : 1 - specificity.recovered;
     const here = { color: color(1), name: "this threshold" };
+    /** @type {(x: any, y: any) => Point[]} */
     const dot = (x, y) => (missing(x) || missing(y) ? [] : [{ ...here, x, y }]);
     const band = { color: color(0), name: `${confidence} band` };
+    /** @type {(name: string) => Band[]} */
     const bandOf = (name) => (shown && one.bands[name] ? [{ ...one.bands[name], ...band }] : []);
+    /** @type {(name: string, x: string, y: string) => Line[]} */
     const boundOf = (name, x, y) => {
       if (!shown || !one.bounds) return [];
       const found = one.bounds[name];
       return ["lower", "upper"].map((side, i) => ({
-        x: found[`${side}_${x}`], y: found[`${side}_${y}`],
-        color: color(0), dash: DASHES[2], thin: true, name: i ? "" : "possible",
+        x: found[`${side}_${x}`],
+        y: found[`${side}_${y}`],
+        color: color(0),
+        dash: DASHES[2],
+        thin: true,
+        name: i ? "" : "possible",
       }));
     };
     const naive = Recoup.naiveRoc(one);
@@ -54,7 +71,7 @@ const Pictures = (() => {
         { ...recovered, x: result.roc.fpr, y: result.roc.tpr },
       ],
       points: dot(fpr, recall.recovered),
-      facts: `Recovered AUC ${format(auc.recovered)}, as counted ${format(auc.pu)}.`,
+      facts: `Recovered AUC ${number(auc.recovered)}, as counted ${number(auc.pu)}.`,
     });
     curves(figureOf("pr"), {
       x: { ...unit, label: "Recall: positives found" },
@@ -67,8 +84,8 @@ const Pictures = (() => {
       ],
       points: dot(recall.recovered, precision.recovered),
       facts:
-        `At this threshold recall ${format(recall.recovered)}, ` +
-        `precision ${format(precision.recovered)}.`,
+        `At this threshold recall ${number(recall.recovered)}, ` +
+        `precision ${number(precision.recovered)}.`,
     });
     curves(figureOf("lift"), {
       x: { ...unit, label: "Share of rows looked at", format: percent },
@@ -95,21 +112,18 @@ const Pictures = (() => {
         name: label(key),
       })),
       marks: [{ x: result.positiveRate, color: "var(--grey)", name: "this threshold" }],
-      facts: `At this threshold ${view.shown.threshold.map(
-        (key) => `${label(key)} ${format(metrics[key].recovered)}`,
-      ).join(", ")}.`,
+      facts: `At this threshold ${view.shown.threshold
+        .map((key) => `${label(key)} ${number(metrics[key].recovered)}`)
+        .join(", ")}.`,
     });
     drawScores(view);
     drawCalibration(view);
     drawPrior(view);
   }
 
+  /** @type {(view: View) => void} */
   function drawScores({ result, position }) {
     const { edges, labeled, unlabeled, positive, negative } = result.densities;
-    const corners = (values) => ({
-      x: Array.from(values).flatMap((_, i) => [edges[i], edges[i + 1]]),
-      y: Array.from(values).flatMap((value) => [value, value]),
-    });
     const all = [labeled, unlabeled, positive, negative];
     const top = all.reduce((most, values) => Math.max(most, ...values), 0) || 1;
     const steep = top * (edges[edges.length - 1] - edges[0]) > STEEP;
@@ -125,22 +139,25 @@ const Pictures = (() => {
         format: (value) => short(steep ? value ** 2 : value),
       },
       lines: [
-        { ...corners(squash(labeled)), ...observed, color: color(0), name: "labeled rows" },
-        { ...corners(squash(unlabeled)), ...observed, color: grey, name: "unlabeled rows" },
-        { ...corners(squash(positive)), color: color(0), name: "positives, implied" },
-        { ...corners(squash(negative)), color: color(1), name: "negatives, implied" },
+        { ...steps(edges, squash(labeled)), ...observed, color: color(0), name: "labeled rows" },
+        { ...steps(edges, squash(unlabeled)), ...observed, color: grey, name: "unlabeled rows" },
+        { ...steps(edges, squash(positive)), color: color(0), name: "positives, implied" },
+        { ...steps(edges, squash(negative)), color: color(1), name: "negatives, implied" },
       ],
-      marks: position.threshold >= edges[0] && position.threshold <= edges[edges.length - 1]
-        ? [{ x: position.threshold, color: "var(--ink)", dash: DASHES[2], name: "threshold" }] : [],
+      marks:
+        position.threshold >= edges[0] && position.threshold <= edges[edges.length - 1]
+          ? [{ x: position.threshold, color: "var(--ink)", dash: DASHES[2], name: "threshold" }]
+          : [],
       facts:
         "Densities of the scores of labeled and unlabeled rows, and what they imply for " +
         "positives and negatives.",
     });
   }
 
+  /** @type {(view: View) => void} */
   function drawCalibration({ result }) {
+    if (!has("calibration")) return;
     const figure = figureOf("calibration");
-    if (!figure) return;
     const found = result.calibration;
     figure.hidden = !found;
     if (!found) return;
@@ -152,40 +169,49 @@ const Pictures = (() => {
         { x: found.meanScore, y: found.positiveShare, color: color(0), name: "recovered" },
       ],
       points: found.meanScore.map((x, i) => ({ x, y: found.positiveShare[i], color: color(0) })),
-      facts: `Scores are off by ${format(found.ece)} on average (expected calibration error).`,
+      facts: `Scores are off by ${number(found.ece)} on average (expected calibration error).`,
     });
   }
 
+  /** @type {(view: View) => void} */
   function drawPrior({ model: { priorCurve: curve, evaluation } }) {
     const estimate = evaluation.prior;
-    const [figure, agreement] = [figureOf("prior"), figureOf("members")];
-    if (figure) figure.hidden = !curve;
-    if (figure && curve) {
-      const ys = Object.values(curve.lines).flat().filter((value) => value !== null);
+    if (has("prior")) figureOf("prior").hidden = !curve;
+    if (has("prior") && curve) {
+      const ys = Object.values(curve.lines)
+        .flat()
+        .filter((value) => value !== null);
       if (!missing(curve.level)) ys.push(curve.level);
       const [low, high] = [Math.min(...ys), Math.max(...ys)];
       const level = { y: curve.level, color: "var(--grey)", dash: DASHES[2], name: "level" };
       const answer = { x: curve.marker, color: color(1), name: "estimate" };
       const room = 0.05 * (high - low || 1);
-      curves(figure, {
+      curves(figureOf("prior"), {
         x: { low: Math.min(...curve.x), high: Math.max(...curve.x), label: curve.x_label },
         y: { low: low - room, high: high + room, label: curve.y_label },
         lines: Object.entries(curve.lines).map(([name, y], i) => ({
-          x: curve.x, y, color: color(i), dash: DASHES[i % DASHES.length], name,
+          x: curve.x,
+          y,
+          color: color(i),
+          dash: DASHES[i % DASHES.length],
+          name,
         })),
         marks: [
           ...(missing(curve.level) ? [] : [level]),
           ...(missing(curve.marker) ? [] : [answer]),
         ],
-        facts: `${estimate.method} found alpha ${format(estimate.alpha)}.`,
+        facts: `${estimate.method} found alpha ${number(estimate.alpha)}.`,
       });
     }
-    const members = Object.entries((estimate && estimate.members) || {});
-    if (!agreement) return;
+    const members = Object.entries(estimate?.members || {});
+    if (!has("members")) return;
+    const agreement = figureOf("members");
     agreement.hidden = !members.length;
     if (!members.length) return;
-    const rows = members.map(([name, value]) => ({ name, value, color: "var(--grey)" }));
-    rows.push({ name: estimate.method, value: estimate.alpha, color: color(0), strong: true });
+    const rows = [
+      ...members.map(([name, value]) => ({ name, value, color: "var(--grey)" })),
+      { name: estimate.method, value: estimate.alpha, color: color(0), strong: true },
+    ];
     const ends = [...rows.map((row) => row.value), ...(estimate.interval || [])];
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const room = Math.max(0.15 * (high - low), 0.02);
@@ -198,13 +224,14 @@ const Pictures = (() => {
         color: color(0),
         name: "interval of the estimate",
       },
-      facts: rows.map((row) => `${row.name} ${format(row.value)}`).join(", ") + ".",
+      facts: `${rows.map((row) => `${row.name} ${number(row.value)}`).join(", ")}.`,
     });
   }
 
   // Metrics over alpha, which take many recoveries.
+  /** @type {(view: View, alphas: number[], values: Record<string, ArrayLike<number>>) => void} */
   function drawOverAlpha({ model: one, result, sharesMoved, position, shown }, alphas, values) {
-    const label = (key) => one.specs[key].label;
+    const label = (/** @type {string} */ key) => one.specs[key].label;
     const top = alphas[alphas.length - 1];
     const [low, high] = one.evaluation.alpha_interval || [];
     const interval = {
@@ -226,17 +253,23 @@ const Pictures = (() => {
       y: { ...unit, label: "Value" },
       bands: !sharesMoved && low !== undefined ? [interval] : [],
       lines: shown.alpha.map((key, i) => ({
-        x: alphas, y: values[key], color: color(i), dash: DASHES[i], name: label(key),
+        x: alphas,
+        y: values[key],
+        color: color(i),
+        dash: DASHES[i],
+        name: label(key),
       })),
       marks: [
         { x: position.alpha, color: "var(--ink)", name: "alpha here" },
         ...(result.alphaUpper < top ? [limit] : []),
       ],
-      facts: `${shown.alpha.map(
-        (key) => `${label(key)} from ${format(values[key][0])} to ${format(values[key][last])}`,
-      ).join("; ")}.`,
+      facts: `${shown.alpha
+        .map(
+          (key) => `${label(key)} from ${number(values[key][0])} to ${number(values[key][last])}`,
+        )
+        .join("; ")}.`,
     });
   }
 
-  return { draw, drawOverAlpha, color };
+  return { draw, drawOverAlpha };
 })();

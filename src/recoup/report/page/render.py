@@ -15,6 +15,14 @@ import numpy as np
 import recoup
 from recoup._core.files import write_file
 from recoup._core.prior import Prior
+from recoup._core.results import (
+    show_digits,
+    show_number,
+    show_p,
+    show_percent,
+    show_percent_range,
+    show_range,
+)
 from recoup.evaluation import Evaluation
 from recoup.evaluation.compare import Comparison
 from recoup.plot.curves import percent
@@ -23,10 +31,15 @@ from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.script import is_fixed, page_script
 from recoup.report.page.summarize import summarize
-from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES, whole_percent
+from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES
 
 ROOM = Path(__file__).parents[1]
-SCRIPTS = ("page/words.js", "shared/charts.js", "page/pictures.js", "page/page.js")
+# Formulas of the metrics stand before the script that works with them.
+FORMULAS = "page/formulas.js"
+SCRIPTS = (
+    *("shared/words.js", "shared/charts.js"),
+    *(FORMULAS, "page/pictures.js", "page/page.js"),
+)
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
 COMMAND_SHOWN = 4000
@@ -111,12 +124,13 @@ class Report:
             "levels": LEVELS,
             "limits": LIMITS,
             "names": shown,
+            "name_in_title": NAME_IN_TITLE,
             "summaries": summaries,
             "comparison": versus,
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
         }
-        scripts = {"page/formulas.js": page_script()}
-        scripts |= {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
+        scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
+        scripts[FORMULAS] = page_script()
         page: str = (
             environment()
             .get_template("page/report.html.j2")
@@ -175,15 +189,13 @@ def environment() -> Any:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "value": format_value,
-        "range": format_range,
-        "signed": format_signed,
-        "signed_range": format_signed_range,
-        "p_value": format_p_value,
-        "digits": format_digits,
+        "value": show_number,
+        "range": show_range,
+        "p_value": show_p,
+        "digits": show_digits,
         "percent": percent,
-        "whole_percent": format_percent,
-        "share_range": format_percent_range,
+        "whole_percent": show_percent,
+        "share_range": show_percent_range,
         "shorten": shorten,
         "in_title": lambda text: shorten(text, NAME_IN_TITLE),
     }
@@ -226,54 +238,6 @@ def shorten(text: str, limit: int = NAME_SHOWN) -> str:
     """Show the beginning of a long text, with a sign that there is more."""
     flat = " ".join(str(text).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
-def format_value(value: float | None) -> str:
-    """Write a metric; a dash where there is none."""
-    return "\N{EN DASH}" if value is None or value != value else f"{value:.3f}"
-
-
-def format_range(low: float | None, high: float | None) -> str:
-    """Write an interval; a dash where there is none."""
-    if format_value(low) == format_value(high) == format_value(None):
-        return format_value(None)
-    return f"{format_value(low)} to {format_value(high)}"
-
-
-def format_digits(value: float, count: int) -> str:
-    """Write a number with so many significant digits, and no exponent for everyday sizes."""
-    return f"{float(f'{value:.{count}g}'):.15g}"
-
-
-def format_signed(value: float | None) -> str:
-    """Write a difference with its sign; a dash where there is none."""
-    return format_value(value) if value is None or value != value else f"{value:+.3f}"
-
-
-def format_signed_range(low: float | None, high: float | None) -> str:
-    """Write an interval of differences; a dash where there is none."""
-    if low is None and high is None:
-        return format_value(None)
-    return f"{format_signed(low)} to {format_signed(high)}"
-
-
-def format_p_value(value: float | None) -> str:
-    """Write a p value with two digits; a dash where there is none."""
-    if value is None:
-        return format_value(None)
-    return "< 0.001" if value < 0.001 else format_digits(value, 2)
-
-
-def format_percent(share: float | None) -> str:
-    """Write a share in whole percent, halves up; a dash where there is none."""
-    return format_value(None) if share is None else f"{whole_percent(share)}%"
-
-
-def format_percent_range(low: float | None, high: float | None) -> str:
-    """Write an interval of shares in whole percent; a dash where there is none."""
-    if low is None or high is None:
-        return format_value(None)
-    return f"{format_percent(low)} to {format_percent(high)}"
 
 
 def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:

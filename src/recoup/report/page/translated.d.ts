@@ -5,5 +5,9 @@ declare const Formulas: {
     (tpr: number, fpr: number, pi: number, parameters?: Record<string, number>) => number
   >;
   proper: Record<string, (p: number) => [number, number]>;
-  fromAucPu: Record<string, (auc: number, alpha: number, beta: number, pi: number) => number>;
+  // Most metrics have none.
+  fromAucPu: Record<
+    string,
+    ((auc: number, alpha: number, beta: number, pi: number) => number) | undefined
+  >;
 };

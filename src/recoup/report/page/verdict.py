@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.results import show_digits, show_percent, whole_percent
 from recoup.evaluation import Estimate, Evaluation
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.metrics.area import auc_pu, direct_auc
@@ -16,8 +17,14 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
 from recoup.plot.curves import percent
 
-# The page's script fills these again when a reader moves a slider.
+# Here and nowhere else: the page's script fills these again when a reader moves a slider.
 PHRASES = {
+    "none_of_ten": "none",
+    "few_of_ten": "fewer than 1",
+    "about_of_ten": "about {count}",
+    "many_of_ten": "more than 9",
+    "all_of_ten": "all 10",
+    "of_ten": "{count} of 10",
     "found": "At this threshold the model finds {count} positives ({share}).",
     "unknown_recall": "How many positives the model finds cannot be recovered at this threshold.",
     "right": "Of 10 rows that it flags, {count} are really positive ({share}).",
@@ -40,6 +47,11 @@ PHRASES = {
     "groups of rows hold similar shares of positives.",
     "stretch_green": "Undoing the mix of positives stretches every error {times} times, which the "
     "intervals include.",
+    "reliability": "Reliability: ",
+    "reliability_if": "Reliability, if this holds: ",
+    "flagged": "Rows with at least this score are flagged.",
+    "alpha_span": "alpha from 0 to {top}",
+    "used": "used",
 }
 # Title, words below it, and whether the number is shown in percent.
 TITLE_FIGURES = {
@@ -47,16 +59,18 @@ TITLE_FIGURES = {
     "precision": ("Flagged rows that are positive", "precision at the threshold", True),
     "roc_auc": ("Quality of the ranking", "AUC: 0.5 is chance, 1 is perfect", False),
 }
+# From worst to best; the light shows the worst but for notes, which only inform.
 LEVELS = {
-    "green": "speaks for it",
-    "amber": "take care",
     "red": "speaks against it",
+    "amber": "take care",
+    "green": "speaks for it",
     "note": "note",
 }
-LIGHTS = {"green": "good", "amber": "use with care", "red": "do not rely on this"}
+LIGHTS = {"red": "do not rely on this", "amber": "use with care", "green": "good"}
 # Errors of the observed rates grow by 1 / (beta - alpha): beyond these, threefold and tenfold.
-# From ``near`` times the largest alpha on, it counts as close to it.
-LIMITS = {"narrow_gap": 1 / 3, "tiny_gap": 0.1, "near": 0.95}
+# From ``near`` times the largest alpha on, it counts as close to it. Shares below ``few`` and from
+# ``many`` on are not rounded to none of ten or all ten.
+LIMITS = {"narrow_gap": 1 / 3, "tiny_gap": 0.1, "near": 0.95, "few": 0.05, "many": 0.95}
 VERY_FEW_LABELED = 10
 WIDE_INTERVAL = 0.3
 CHANCE = 0.05
@@ -80,7 +94,7 @@ def verdict(evaluation: Evaluation) -> dict[str, Any]:
     """
     reasons = light_reasons(evaluation)
     levels = [reason["level"] for reason in reasons]
-    level = next((name for name in ("red", "amber") if name in levels), "green")
+    level = next((name for name in LIGHTS if name in levels), "green")
     return {
         "headline": headline(evaluation.metrics, evaluation.at(evaluation.threshold).queue),
         "light": {"level": level, "word": LIGHTS[level], "reasons": reasons},
@@ -108,39 +122,37 @@ def headline(metrics: Mapping[str, Estimate], queue: float) -> list[str]:
     gap = whole_percent(precision.recovered) - whole_percent(precision.pu)
     phrase = PHRASES["naive" if gap else "naive_same"]
     naive = phrase.format(
-        pu=f"{whole_percent(precision.pu)}%", gap=abs(gap), side="low" if gap > 0 else "high"
+        pu=show_percent(precision.pu), gap=abs(gap), side="low" if gap > 0 else "high"
     )
     return [*sentences, naive]
 
 
-def whole_percent(share: float) -> int:
-    """Round as the page's script does: halves up."""
-    return math.floor(100 * share + 0.5)
-
-
 def of_ten(share: float) -> str:
     """Say a share as a count out of ten, never rounded to none or to all."""
+    count = _count_of_ten(share)
+    return count if share == 1 else PHRASES["of_ten"].format(count=count)
+
+
+def _count_of_ten(share: float) -> str:
     if share in (0.0, 1.0):
-        return "all 10" if share else "none of 10"
-    if share < 0.05:
-        return "fewer than 1 of 10"
-    if share >= 0.95:
-        return "more than 9 of 10"
-    return f"about {math.floor(10 * share + 0.5)} of 10"
+        return PHRASES["all_of_ten" if share else "none_of_ten"]
+    if share < LIMITS["few"]:
+        return PHRASES["few_of_ten"]
+    if share >= LIMITS["many"]:
+        return PHRASES["many_of_ten"]
+    return PHRASES["about_of_ten"].format(count=math.floor(10 * share + 0.5))
 
 
 def _counted(phrase: str, item: Estimate) -> str:
-    count = of_ten(item.recovered)
-    if phrase == "right":
-        count = count.removesuffix(" of 10")
+    count = (of_ten if phrase == "found" else _count_of_ten)(item.recovered)
     return PHRASES[phrase].format(count=count, share=_share(item))
 
 
 def _share(item: Estimate) -> str:
-    value = f"{whole_percent(item.recovered)}%"
+    value = show_percent(item.recovered)
     if math.isnan(item.lower) or math.isnan(item.upper):
         return value
-    low, high = (f"{whole_percent(end)}%" for end in (item.lower, item.upper))
+    low, high = show_percent(item.lower), show_percent(item.upper)
     return PHRASES["between"].format(value=value, low=low, high=high)
 
 
@@ -162,7 +174,7 @@ def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
         "width": _about_width,
     }
     fixed = {"labels": _about_labels, "ranking": _about_ranking, "selection": _about_selection}
-    order = ("red", "amber", "green", "note")
+    order = tuple(LEVELS)
     found = [
         {"code": code, "level": level, "text": text, "fixed": code in fixed}
         for code, about in (moving | fixed).items()
@@ -175,10 +187,10 @@ def _about_limits(evaluation: Evaluation) -> list[tuple[str, str]]:
     limits = evaluation.feasibility
     shown = {
         "confidence": percent(limits.confidence),
-        "alpha": f"{evaluation.alpha:.3g}",
-        "beta": f"{evaluation.beta:.3g}",
-        "alpha_upper": f"{limits.alpha_upper:.3g}",
-        "beta_lower": f"{limits.beta_lower:.3g}",
+        "alpha": show_digits(evaluation.alpha),
+        "beta": show_digits(evaluation.beta),
+        "alpha_upper": show_digits(limits.alpha_upper),
+        "beta_lower": show_digits(limits.beta_lower),
     }
     if limits.exceeded:
         return [("red", PHRASES["exceeded"].format(**shown))]

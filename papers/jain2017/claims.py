@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from papers._experiment import Claim, Rows, Verdict
+from papers.experiment import Claim, Rows, Verdict
 from recoup._core.checks import FloatArray
 
 Cell: TypeAlias = tuple[str, float]

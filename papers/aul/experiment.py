@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from papers._aul_page import summarize
-from papers._aul_published import (
+from papers.aul.page import summarize
+from papers.aul.published import (
     ESTIMATORS,
     FREQUENCIES,
     PUBLISHED,
@@ -22,7 +22,7 @@ from papers._aul_published import (
     best_published,
     example,
 )
-from papers._experiment import Experiment, Rows, Run, datasets_at_hand
+from papers.experiment import Experiment, Rows, Run, datasets_at_hand
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
 from recoup.metrics import aul, roc_auc

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from papers._experiment import Page, markdown_table
-from papers._jain2017_claims import (
+from papers.experiment import Page, markdown_table
+from papers.jain2017.claims import (
     EXAMPLE_CLASSES,
     EXAMPLE_LABELS,
     EXAMPLE_SCORES,

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
-from papers._experiment import CLAIM_COLUMNS, PAGE, VERDICTS, Verdict, markdown_table
+from papers.experiment import Verdict, markdown_table
+from papers.reproduction import CLAIM_COLUMNS, PAGE, VERDICTS
 from recoup._core.checks import brief
 from recoup._core.files import write_file
 from recoup.exceptions import InvalidInputError

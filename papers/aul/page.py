@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from papers._aul_published import (
+from papers.aul.published import (
     ESTIMATORS,
     EXAMPLE_FIGURES,
     FREQUENCIES,
@@ -20,7 +20,7 @@ from papers._aul_published import (
     example,
     published_error,
 )
-from papers._experiment import Claim, Page, Rows, Verdict, markdown_table
+from papers.experiment import Claim, Page, Rows, Verdict, markdown_table
 from recoup._core.checks import FloatArray
 
 # How far a figure may be from the published one, as a share of it.

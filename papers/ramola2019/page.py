@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from papers._experiment import Claim, Page, Rows, markdown_table
-from papers.ramola2019 import (
+from papers.experiment import Claim, Page, Rows, markdown_table
+from papers.ramola2019.experiment import (
     BETAS,
     DATASETS,
     MEMBERS,

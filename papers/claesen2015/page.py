@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from papers._claesen2015_figures import figures
-from papers._experiment import Claim, Page, Rows, Verdict, markdown_table
+from papers.claesen2015.figures import figures
+from papers.experiment import Claim, Page, Rows, Verdict, markdown_table
 from recoup._core.checks import FloatArray
 
 # Figure 4, AUROC by alpha and model.

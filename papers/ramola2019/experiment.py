@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from papers._experiment import Experiment, Page, Rows, Run, datasets_at_hand
+from papers.experiment import Experiment, Page, Rows, Run, datasets_at_hand
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
 from recoup.exceptions import InvalidInputError
@@ -250,7 +250,7 @@ def _estimated(s: Any, scores: FloatArray) -> dict[str, tuple[float, float] | No
 
 def summarize(rows: Rows, size: str) -> Page:
     """Hold the figures against the paper's."""
-    from papers._ramola2019_page import make_page
+    from papers.ramola2019.page import make_page
 
     return make_page(rows, size)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from papers._experiment import Rows
+from papers.experiment import Rows
 from recoup._core.checks import FloatArray
 from recoup.plot.curves import BLUE, CYCLE, GREEN, GREY, ORANGE, dress, show_legend, unit_square
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from papers import _claesen2015_page as page
-from papers._experiment import Experiment, Rows, Run
+from papers.claesen2015 import page
+from papers.experiment import Experiment, Rows, Run
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
 from recoup.metrics.bounds import ContingencyTables, band_around, bounds_from_table

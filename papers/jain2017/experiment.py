@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from papers._experiment import Experiment, Page, Rows, Run, datasets_at_hand
-from papers._jain2017_claims import WAYS, Measured
-from papers._jain2017_page import make_page
+from papers.experiment import Experiment, Page, Rows, Run, datasets_at_hand
+from papers.jain2017.claims import WAYS, Measured
+from papers.jain2017.page import make_page
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
 from recoup.exceptions import InvalidInputError

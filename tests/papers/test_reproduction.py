@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import warnings
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +28,8 @@ from papers import (
     reproduce,
     write_overview,
 )
-from papers._experiment import experiment
+from papers.experiment import experiment
+from recoup.bench import Store
 from recoup.exceptions import ClippedEstimateWarning, InvalidInputError
 
 NAMES = ("a", "b.1", "c-2", "d_3")
@@ -37,7 +40,7 @@ class Squares:
 
     def __init__(self):
         self.measured = []
-        self.fail_at = None
+        self.fail_at, self.error = None, InvalidInputError
         self.scale = 1
 
     def runs(self, size):
@@ -45,7 +48,7 @@ class Squares:
 
     def measure(self, run):
         if run.name == self.fail_at:
-            raise InvalidInputError("no luck")
+            raise self.error("no luck")
         self.measured.append(run.name)
         x = run.settings["x"]
         return [{"x": x, "square": x * x}, {"x": x, "root": float("nan") if x < 1 else x**0.5}]
@@ -81,6 +84,25 @@ def squares():
     return Squares()
 
 
+def names_in(path):
+    """Names of the runs that a store keeps."""
+    if not path.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            kept = connection.execute("SELECT definition FROM runs WHERE status = 'done'")
+            return sorted(json.loads(text)["run"] for (text,) in kept)
+    except sqlite3.OperationalError:  # not yet made
+        return []
+
+
+def drop(path, *names):
+    """Take runs out of a store."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for name in names:
+            connection.execute("DELETE FROM runs WHERE definition LIKE ?", (f'%"run":"{name}"%',))
+
+
 def repeat(squares, folder, size="tiny", **changes):
     return reproduce(replace(squares.experiment(), **changes), size, jobs=1, out=folder)
 
@@ -94,7 +116,7 @@ def test_everything_is_written(squares, tmp_path):
     assert r"| Squares add up \| really | 14 | 14 | reproduced |  |" in page
     assert "## Total\n\n| sum |\n| --- |\n| 14 |" in page
     assert "![line](line.png)" in page
-    assert f"`recoup reproduce squares --tiny`, recoup {recoup.__version__}, 4 runs" in page
+    assert f"`python -m papers squares --tiny`, recoup {recoup.__version__}, 4 runs" in page
     kept = json.loads((found.folder / "verdicts.json").read_text())
     assert [claim["verdict"] for claim in kept["claims"]] == ["reproduced", "cannot be tested"]
     assert (kept["title"], kept["size"]) == ("On squares", "tiny")
@@ -125,8 +147,7 @@ def test_result_in_other_forms(squares, tmp_path):
 def test_only_what_is_missing_runs_again(squares, tmp_path):
     first = repeat(squares, tmp_path)
     page = first.path.read_text()
-    for name in ("b.1", "d_3"):
-        (tmp_path / "runs" / "tiny" / f"{name}.json").unlink()
+    drop(tmp_path / "runs.sqlite", "b.1", "d_3")
     squares.measured.clear()
     again = repeat(squares, tmp_path)
     assert squares.measured == ["b.1", "d_3"]
@@ -134,14 +155,21 @@ def test_only_what_is_missing_runs_again(squares, tmp_path):
     assert again.path.read_text() == page
 
 
-def test_half_a_file_counts_as_missing(squares, tmp_path):
+def test_half_a_store_is_refused(squares, tmp_path):
     repeat(squares, tmp_path)
-    path = tmp_path / "runs" / "tiny" / "c-2.json"
-    path.write_bytes(path.read_bytes()[:-5])
-    (path.parent / "a.json").write_text("[]")
+    store = tmp_path / "runs.sqlite"
+    store.write_bytes(store.read_bytes()[:300])
     squares.measured.clear()
+    with pytest.raises(InvalidInputError, match="no store of recoup, or damaged"):
+        repeat(squares, tmp_path)
+    assert squares.measured == []
+
+
+def test_a_store_of_a_paper_holds_no_trials_of_learners(squares, tmp_path):
     repeat(squares, tmp_path)
-    assert squares.measured == ["a", "c-2"]
+    store = Store(tmp_path / "runs.sqlite")
+    assert store.counts()["done"] == 4
+    assert (store.rows(), store.seconds()) == ([], [])
 
 
 def test_other_settings_are_run_again(squares, tmp_path):
@@ -170,18 +198,20 @@ def test_sizes_do_not_overwrite_each_other(squares, tmp_path):
     for size in ("tiny", "quick", "tiny", "quick"):
         repeat(squares, tmp_path, size)
     assert len(squares.measured) == 2 * len(NAMES)
-    assert "`recoup reproduce squares`" in (tmp_path / "index.md").read_text()
+    assert "`python -m papers squares`" in (tmp_path / "index.md").read_text()
 
 
-def test_what_was_done_before_a_failure_is_kept(squares, tmp_path):
-    squares.fail_at = "c-2"
-    with pytest.raises(InvalidInputError, match="no luck"):
+@pytest.mark.parametrize("error", [InvalidInputError, RuntimeError])
+def test_a_failure_stops_no_other_run_and_is_tried_again(squares, tmp_path, error):
+    squares.fail_at, squares.error = "c-2", error
+    with pytest.raises(InvalidInputError, match=r"could not do 1 of 4 runs\. c-2: .*no luck"):
         repeat(squares, tmp_path)
     assert not (tmp_path / "index.md").exists()
+    assert squares.measured == ["a", "b.1", "d_3"]
     squares.fail_at = None
     squares.measured.clear()
     repeat(squares, tmp_path)
-    assert squares.measured == ["c-2", "d_3"]
+    assert squares.measured == ["c-2"]
 
 
 SLOW = """
@@ -207,14 +237,14 @@ reproduce(
 def test_a_killed_experiment_goes_on(tmp_path):
     out = tmp_path / "out"
     process = subprocess.Popen([sys.executable, "-c", SLOW, str(out), "3"], stdout=subprocess.PIPE)
-    done = out / "runs" / "tiny" / "r2.json"
+    store = out / "runs.sqlite"
     for _ in range(600):
-        if done.exists():
+        if "r2" in names_in(store):
             break
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert sorted(path.name for path in done.parent.iterdir()) == ["r0.json", "r1.json", "r2.json"]
+    assert names_in(store) == ["r0", "r1", "r2"]
     again = subprocess.run(
         [sys.executable, "-c", SLOW, str(out), "9"], capture_output=True, text=True, check=True
     )
@@ -238,11 +268,29 @@ def test_runs_spread_over_processes_and_their_warnings_stay_quiet(squares, tmp_p
     assert os.getpid() not in {row["pid"] for row in many.rows}
 
 
-def test_progress_is_shown_on_stderr(squares, tmp_path, capsys):
-    reproduce(squares.experiment(), "tiny", jobs=1, out=tmp_path, progress=True)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "Repeating squares" in shown.err
+def test_who_watches_is_told_what_is_kept_and_what_is_done(squares, tmp_path):
+    repeat(squares, tmp_path)
+    drop(tmp_path / "runs.sqlite", "a", "b.1")
+    told = []
+
+    def watch(counts, total):
+        told.append((counts["cached"], counts["done"], total))
+
+    reproduce(squares.experiment(), "tiny", jobs=1, out=tmp_path, watch=watch)
+    assert list(dict.fromkeys(told)) == [(2, 0, 4), (2, 1, 4), (2, 2, 4)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_run_that_kills_its_process_stops_no_other(squares, tmp_path):
+    def measure(run):
+        if run.name == "b.1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [run.settings]
+
+    fatal = replace(squares.experiment(), measure=measure)
+    with pytest.raises(InvalidInputError, match=r"could not do 1 of 4 runs\. b\.1: Killed"):
+        reproduce(fatal, "tiny", jobs=2, out=tmp_path)
+    assert names_in(tmp_path / "runs.sqlite") == ["a", "c-2", "d_3"]
 
 
 def test_default_folder(squares, tmp_path, monkeypatch):
@@ -261,7 +309,7 @@ def test_bad_arguments(squares, tmp_path):
 
 
 @pytest.mark.parametrize("names", [("a", "a"), ("a", "../b"), ("a", "b c"), ("",)])
-def test_names_that_are_no_files_are_refused(squares, tmp_path, names):
+def test_names_that_cannot_be_told_apart_or_typed_are_refused(squares, tmp_path, names):
     runs = [Run(name, {}) for name in names]
     with pytest.raises(InvalidInputError, match="names of their own"):
         repeat(squares, tmp_path, runs=lambda size: runs)
@@ -302,7 +350,7 @@ def test_overview_tells_what_did_not_come_out(tmp_path):
     assert "Squares add up" not in held
     assert "Squares add up" in missed
     assert (tmp_path / "all" / "held" / "index.md").is_file()
-    assert "recoup reproduce missed" in page
+    assert "python -m papers missed" in page
 
 
 @pytest.mark.parametrize("content", [None, "half a fi", '{"title": "without the rest"}'])

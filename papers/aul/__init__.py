@@ -1,0 +1,1 @@
+"""AUL is a better optimization metric in PU learning (2020): repeated."""

@@ -1,0 +1,1 @@
+"""Assessing binary classifiers using only positive and unlabeled data (2015): repeated."""

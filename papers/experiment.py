@@ -1,0 +1,163 @@
+"""What an experiment is made of, and which papers have one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from recoup._core.checks import brief, did_you_mean
+from recoup.exceptions import InvalidInputError
+
+Size: TypeAlias = Literal["tiny", "quick", "full"]
+Verdict: TypeAlias = Literal["reproduced", "not reproduced", "cannot be tested"]
+Rows: TypeAlias = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One piece of work, kept in the paper's store once it is done.
+
+    Attributes
+    ----------
+    name : str
+        Unlike all other names of the paper and size; letters, digits, dots, dashes, underscores.
+    settings : dict
+        Plain values, as JSON knows them: all that the work depends on beside the data.
+    """
+
+    name: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something a paper says, and whether it came out the same here.
+
+    Attributes
+    ----------
+    text : str
+        What the paper says, in our words.
+    published, ours : str
+        The figures, side by side.
+    verdict : {"reproduced", "not reproduced", "cannot be tested"}
+        What the comparison says.
+    reason : str
+        Why it was not reproduced or cannot be tested, or what to bear in mind.
+    """
+
+    text: str
+    published: str
+    ours: str
+    verdict: Verdict
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a paper's experiment came to.
+
+    Attributes
+    ----------
+    intro : str
+        Markdown: what was done, and how it differs from the paper.
+    tables : tuple of (heading, Markdown table)
+        Our figures beside the published ones; see :func:`markdown_table`.
+    claims : tuple of Claim
+        What was compared.
+    figures : mapping of str to matplotlib Figure
+        By the name of the file that each becomes, without ``.png``.
+    """
+
+    intro: str
+    tables: tuple[tuple[str, str], ...]
+    claims: tuple[Claim, ...]
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """How to repeat what a paper reports.
+
+    Attributes
+    ----------
+    key : str
+        The name of the folder that holds it.
+    title, citation : str
+        Of the paper.
+    lesson : str
+        What someone who uses its methods should take from how it came out, in a few sentences.
+    runs : callable
+        Takes a size, ``"tiny"``, ``"quick"`` or ``"full"``, and returns the runs.
+    measure : callable
+        Takes a run and returns tidy rows of plain values. The same run gives the same rows. A
+        number that is not finite comes back as None.
+    summarize : callable
+        Takes the rows of all runs, in the order of the runs, and the size; returns the page.
+    revision : int
+        Raise it when ``measure`` changes: runs of another revision are done again.
+    """
+
+    key: str
+    title: str
+    citation: str
+    runs: Callable[[str], list[Run]]
+    measure: Callable[[Run], Rows]
+    summarize: Callable[[Rows, str], Page]
+    lesson: str = ""
+    revision: int = 1
+
+
+def papers() -> list[str]:
+    """Return the keys of the papers whose experiments can be repeated."""
+    import pkgutil
+
+    import papers
+
+    return sorted(info.name for info in pkgutil.iter_modules(papers.__path__) if info.ispkg)
+
+
+def experiment(key: str) -> Experiment:
+    """Return the experiment of a paper."""
+    from importlib import import_module
+
+    known = papers()
+    if key not in known:
+        raise InvalidInputError(
+            f"reproduce needs the key of a paper. Got {brief(key)!r}."
+            f"{did_you_mean(str(key), known)} Choose one of: {', '.join(known)}."
+        )
+    found: Experiment = import_module(f"papers.{key}.experiment").EXPERIMENT
+    return found
+
+
+def datasets_at_hand(names: Iterable[str], key: str) -> tuple[list[str], list[str]]:
+    """Tell the datasets that can be read here from those that cannot, in the given order.
+
+    Data that would have to be fetched count as absent: an experiment does not wait for a network.
+    """
+    from recoup.data import list_datasets
+
+    wanted = list(names)
+    ready = {row.name for row in list_datasets() if row.available in ("bundled", "found")}
+    present = [name for name in wanted if name in ready]
+    if not present:
+        folder = os.environ.get("RECOUP_DATA")
+        raise InvalidInputError(
+            f"reproduce {key} needs at least one of the datasets {brief(', '.join(wanted), 200)}. "
+            f"None comes with recoup, is in the folder that RECOUP_DATA names "
+            f"({brief(folder, 200) if folder else 'not set'}), or is in the cache. Let RECOUP_DATA "
+            f"name the folder with their files; recoup list datasets shows what is found."
+        )
+    return present, [name for name in wanted if name not in ready]
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write formatted cells as a Markdown table; bars in them are escaped."""
+
+    def line(cells: Sequence[str]) -> str:
+        flat = (" ".join(str(cell).split()).replace("|", r"\|") for cell in cells)
+        return f"| {' | '.join(flat)} |"
+
+    return "\n".join([line(columns), line(["---"] * len(columns)), *(line(row) for row in rows)])

@@ -1,0 +1,1 @@
+"""Recovering true classifier performance in positive-unlabeled learning (2017): repeated."""

@@ -1,0 +1,1 @@
+"""Estimating classification accuracy in positive-unlabeled learning (2019): repeated."""

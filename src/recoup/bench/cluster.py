@@ -1,0 +1,178 @@
+"""Where runs are done: Dask workers on this machine, or those of a scheduler elsewhere."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+
+from recoup._core.checks import brief
+from recoup._core.optional import require
+from recoup.bench.worker import attempt, end_runs
+from recoup.exceptions import InvalidInputError
+
+Kind = Literal["cpu", "gpu"]
+
+# A run whose worker died is given to another one, so often; then it counts as failed.
+RETRIES = 2
+SECONDS_TO_CONNECT = 15.0
+# A run gets this share of main memory at most, divided by the runs at the same time.
+USABLE_MEMORY = 0.9
+
+
+def packages(caller: str = "bench run") -> tuple[Any, Any]:
+    """Import what hands work to other processes, or say how to get it."""
+    names = ("dask", "distributed")
+    dask, distributed = (
+        require(name, purpose=caller, install="'recoup[cluster]'") for name in names
+    )
+    return dask, distributed
+
+
+@contextmanager
+def local_workers(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
+    """Start workers on this machine: one per CPU slot, and one per GPU."""
+    import logging
+
+    dask, distributed = packages()
+    security = _own_keys()
+    settings = {
+        "distributed.scheduler.allowed-failures": RETRIES,
+        "distributed.scheduler.work-stealing": False,
+        "distributed.worker.daemon": True,
+        "distributed.admin.low-level-log-length": 0,
+        "distributed.logging.distributed": "critical",
+        # Dask's web servers ask nobody for a key: they have nothing to show.
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    # Only this machine is listened to, on ports that are free. Other users of it get no further
+    # than to the port: they have no key.
+    shared = {
+        "host": "127.0.0.1",
+        "security": security,
+        "dashboard": False,
+        "memory_limit": 0,
+        "preload": [attempt.__module__],
+        "silence_logs": logging.CRITICAL,
+    }
+    specs: dict[str, Any] = {}
+    for number in range(n_cpu):
+        options = shared | {"nthreads": 1, "resources": {"CPU": 1}}
+        specs[f"cpu-{number}"] = {"cls": distributed.Nanny, "options": options}
+    for number in range(n_gpus):
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        device = seen[number] if number < len(seen) and seen[number] else str(number)
+        options = shared | {
+            "nthreads": slots,
+            "resources": {"GPU": slots},
+            "env": {"CUDA_VISIBLE_DEVICES": device},
+        }
+        specs[f"gpu-{number}"] = {"cls": distributed.Nanny, "options": options}
+    scheduler = {
+        "cls": distributed.Scheduler,
+        "options": {
+            "dashboard": False,
+            "dashboard_address": "127.0.0.1:0",
+            "host": "127.0.0.1",
+            "port": 0,
+            "security": security,
+        },
+    }
+    with (
+        dask.config.set(settings),
+        distributed.SpecCluster(
+            workers=specs,
+            scheduler=scheduler,
+            security=security,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, security=security, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _own_keys() -> Any:
+    """Make keys that only this run and its workers know, without which no worker takes orders."""
+    _, distributed = packages()
+    require("cryptography", purpose="bench run", install="'recoup[cluster]'")
+    return distributed.Security.temporary()
+
+
+@contextmanager
+def workers_of(address: str, owner: str) -> Iterator[Any]:
+    """Use the workers of a scheduler; what they do for an owner is ended when this is left."""
+    _, distributed = packages()
+    from distributed.comm.registry import backends
+
+    match = re.fullmatch(r"(?:(\w+)://)?(?:\[[\da-fA-F:.]+\]|[^\s/:\[\]]+):\d{1,5}", address)
+    if match is None or (match[1] is not None and match[1] not in backends):
+        raise InvalidInputError(
+            f"bench run needs the address of a Dask scheduler. Got {brief(address, 100)!r}. Pass "
+            f"one such as tcp://host:8786."
+        )
+    keys = distributed.Security().get_connection_args("client")
+    if match[1] == "tls" and keys.get("ssl_context") is None:
+        raise InvalidInputError(
+            f"bench run needs certificates for {brief(address, 100)!r}, and Dask's configuration "
+            f"names none. Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
+            f"DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT, and __KEY where the key is apart."
+        )
+    try:
+        client = distributed.Client(address, set_as_default=False, timeout=SECONDS_TO_CONNECT)
+    except (OSError, RuntimeError, ValueError, TimeoutError) as error:
+        raise InvalidInputError(
+            f"bench run found no Dask scheduler at {brief(address, 100)!r}: "
+            f"{brief(' '.join(str(error).split()), 150)}. Pass an address such as "
+            f"tcp://host:8786."
+        ) from error
+    with client:
+        try:
+            yield client
+        finally:
+            # Workers outlive this plan; what it had them do, and keep at hand, need not.
+            if client.status == "running":
+                with suppress(Exception):
+                    client.run(end_runs, owner)
+
+
+def places(client: Any, local: bool) -> dict[Kind, int]:
+    """Count how many runs the workers can do at once, of either kind."""
+    # Later versions of Dask leave most workers out unless told not to.
+    counted = "n_workers" in inspect.signature(client.scheduler_info).parameters
+    asked = {"n_workers": -1} if counted else {}
+    found = client.scheduler_info(**asked)["workers"].values()
+    slots = sum(int(worker["resources"].get("GPU", 0)) for worker in found)
+    if local:
+        return {"cpu": sum(int(one["resources"].get("CPU", 0)) for one in found), "gpu": slots}
+    threads = sum(int(worker["nthreads"]) for worker in found)
+    return {"cpu": max(threads - slots, 1) if found else 0, "gpu": slots}
+
+
+def n_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def share_of_memory(n_runs: int) -> int | None:
+    """Return the bytes that each of some runs may take on this machine, if it tells its size."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return None
+    everything = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return int(USABLE_MEMORY * everything / n_runs)
+
+
+def n_gpus_here() -> int:
+    """Count the GPUs that may be used."""
+    torch = require("torch", purpose="bench run --gpu", install="'recoup[torch]'")
+    n = int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
+    if not n:
+        raise InvalidInputError(
+            "bench run --gpu needs a GPU that torch can use. Got none. Drop --gpu."
+        )
+    return n
