@@ -33,7 +33,7 @@ def data_folder():
 @pytest.fixture
 def no_tables(monkeypatch, tmp_path):
     """Recoup as if it carried no tables of its own."""
-    monkeypatch.setattr("recoup.data.files.BUNDLED", tmp_path / "no tables")
+    monkeypatch.setattr("recoup.data.fetch.BUNDLED", tmp_path / "no tables")
 
 
 # Tests marked with data run where RECOUP_DATA is set; where it is not, they are skipped and named.

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from recoup.cli import app
-from recoup.data import files, list_datasets
+from recoup.data import fetch, list_datasets
 from recoup.simulation import simulate as simulate_arrays
 
 N_ROWS, N_POSITIVES = 569, 212
@@ -77,7 +77,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def spambase():
-    return files.BUNDLED / "spambase.parquet"
+    return fetch.BUNDLED / "spambase.parquet"
 
 
 @pytest.mark.parametrize("mechanism", ["scar", "s2"])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from recoup.data import files, load, tasks
+from recoup.data import fetch, load, tasks
 
 # Taken once: tests change both.
 DATA = os.environ.get("RECOUP_DATA")
-TABLES = files.BUNDLED
+TABLES = fetch.BUNDLED
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +23,14 @@ def manifest(data_folder):
 
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
-    """No data folder and an empty cache."""
+    """No data folder, an empty cache, and no file to be had from afar."""
+
+    def refuse(*args, **kwargs):
+        raise ConnectionError("no answer")
+
     monkeypatch.delenv("RECOUP_DATA", raising=False)
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", refuse)
     return monkeypatch
 
 

@@ -16,13 +16,14 @@ import pytest
 import sklearn.datasets
 from PIL import Image
 
-from recoup.data import files, image, load, tabular, text
+from recoup.data import decoding, fetch, load
 from recoup.data.catalog import entries
 from recoup.data.content import content_digest
+from recoup.data.decoding import READERS
 from recoup.data.entry import Raw
 from recoup.exceptions import InvalidInputError
 
-TABLES = files.BUNDLED
+TABLES = fetch.BUNDLED
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_tables_packed_in_another_way_are_accepted(name, rebuild, mine):
     rebuild(table(name), path)
     assert path.read_bytes() != (TABLES / path.name).read_bytes()
     rebuilt = load(name)
-    own = tabular.read(entries()[name], TABLES / path.name)
+    own = decoding.read_table(entries()[name], TABLES / path.name)
     if isinstance(rebuilt.X, pd.DataFrame):
         assert rebuilt.X.equals(own.X)
     else:
@@ -120,7 +121,7 @@ def test_a_table_with_one_change_is_refused(change, mine):
         "Replace the file",
     ):
         assert part in message
-    found = content_digest(tabular.read(entries()["abalone"], mine / "abalone.parquet"))
+    found = content_digest(decoding.read_table(entries()["abalone"], mine / "abalone.parquet"))
     assert f"digest {found[:12]}..." in message
 
 
@@ -140,7 +141,7 @@ def test_a_table_without_its_target_ends_in_one_line(mine):
 
 
 def test_a_damaged_installation_is_named(environment, tmp_path):
-    environment.setattr(files, "BUNDLED", tmp_path)
+    environment.setattr(fetch, "BUNDLED", tmp_path)
     (tmp_path / "spambase.parquet").write_text("half a file")
     assert refusal("spambase").endswith("Install recoup anew.")
 
@@ -156,10 +157,10 @@ def small(monkeypatch, tmp_path):
     def write(name, save=np.savez, **arrays):
         save(tmp_path / f"{name}.npz", **arrays)
 
-    def adopt(name, room, **arrays):
+    def adopt(name, **arrays):
         write(name, **arrays)
         entry = entries()[name]
-        digest = content_digest(room.read(entry, tmp_path / entry.file))
+        digest = content_digest(READERS[entry.kind](entry, tmp_path / entry.file))
         known = {**entries(), name: replace(entry, digest=digest)}
         monkeypatch.setattr("recoup.data.catalog.entries", lambda: known)
 
@@ -175,7 +176,7 @@ def test_images_packed_in_another_way_are_accepted(small):
     residual = np.diff(residual, axis=2, prepend=np.uint8(0))
     rest = {"y": [6, 9, 0, 1], "split": ["train"] * 3 + ["test"], "index": [0, 1, 2, 0]}
     name = "cifar10_20k_5k"
-    small.adopt(name, image, residual=residual, **rest)
+    small.adopt(name, residual=residual, **rest)
     np.testing.assert_array_equal(load(name).X, X)
     narrow = {"y": np.array(rest["y"], dtype=np.uint8), "index": np.array([0, 1, 2, 0], np.int16)}
     small.write(name, np.savez_compressed, X=np.asfortranarray(X), **(rest | narrow))
@@ -193,10 +194,10 @@ def test_jpeg_images_are_known_by_their_bytes(small, monkeypatch):
 
     streams = [encoded(10), encoded(200)]
     arrays = {"offsets": np.cumsum([0, *map(len, streams)]), "y": [0, 1]}
-    small.adopt("alzheimer_mri", image, jpeg=np.concatenate(streams), **arrays)
+    small.adopt("alzheimer_mri", jpeg=np.concatenate(streams), **arrays)
     # A decoder that differs by a grey level changes nothing.
-    plain = image.decode_jpeg
-    monkeypatch.setattr(image, "decode_jpeg", lambda *encoded: plain(*encoded) + 1)
+    plain = decoding.decode_jpeg
+    monkeypatch.setattr(decoding, "decode_jpeg", lambda *encoded: plain(*encoded) + 1)
     assert len(load("alzheimer_mri")) == 2
     small.write("alzheimer_mri", jpeg=np.concatenate([encoded(10), encoded(201)]), **arrays)
     assert "Got other values" in refusal("alzheimer_mri")
@@ -209,7 +210,7 @@ def test_vectors_and_ratings_are_compared(small):
         "split": ["train", "train", "test"],
         "rating": [2, 9, 10],
     }
-    small.adopt("imdb_minilm", text, **arrays)
+    small.adopt("imdb_minilm", **arrays)
     small.write("imdb_minilm", **(arrays | {"X": arrays["X"].astype(np.float32)}))
     assert len(load("imdb_minilm")) == 3
     small.write("imdb_minilm", **(arrays | {"rating": [2, 9, 9]}))
@@ -221,7 +222,7 @@ def test_a_damaged_archive_ends_in_one_line(damage, small):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, (50, 28, 28), dtype=np.uint8)
     rest = {"y": np.zeros(50, dtype=np.uint8), "split": ["train"] * 50}
-    small.adopt("mnist", image, X=X, **rest)
+    small.adopt("mnist", X=X, **rest)
     path = small.folder / "mnist.npz"
     content = bytearray(path.read_bytes())
     if damage == "cut":
@@ -249,7 +250,7 @@ def test_fetched_mnist_is_compared_with_the_catalog(data_folder, environment, lo
     answer = SimpleNamespace(data=known.X.reshape(len(y), -1), target=y)
     environment.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
     np.testing.assert_array_equal(load("mnist").X, known.X)
-    cached = files.cache_folder() / "mnist.npz"
+    cached = fetch.cache_folder() / "mnist.npz"
     with np.load(cached) as arrays:
         kept = dict(arrays)
     kept["X"][5, 14, 14] ^= 1
@@ -264,7 +265,7 @@ def test_a_fetched_copy_in_another_order_is_taken_as_it_is(environment, no_table
     answer = SimpleNamespace(data=frame.drop(columns="target"), target=frame["target"].astype(str))
     environment.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
     assert load("abalone").y_true.sum() == 2081
-    cached = files.cache_folder() / "abalone.parquet"
+    cached = fetch.cache_folder() / "abalone.parquet"
     cached.write_bytes(cached.read_bytes()[:-100])
     assert refusal("abalone").endswith("Delete the file; load then fetches it again.")
 

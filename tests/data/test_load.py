@@ -15,15 +15,15 @@ import sklearn.datasets
 from PIL import Image
 
 import recoup.data
-from recoup.data import files, image, list_datasets, load, tasks, text
+from recoup.data import decoding, fetch, list_datasets, load, tasks
 from recoup.data.catalog import entries
 from recoup.data.entry import PAPERS
-from recoup.data.files import cache_folder
+from recoup.data.fetch import cache_folder
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 
 FILES = {name: entry for name, entry in entries().items() if entry.file}
 BUNDLED = [name for name, entry in entries().items() if not entry.file]
-TABLES = files.BUNDLED
+TABLES = fetch.BUNDLED
 CARRIED = sorted(path.stem for path in TABLES.glob("*.parquet"))
 KEYS = {
     "PU-Bench B.2": "pubench",
@@ -389,8 +389,8 @@ def test_images_from_hugging_face_keep_the_first_of_each_class(environment, tmp_
     }
     fake_hugging_face(environment, lambda path: parts)
     entry = replace(FILES["cifar10_20k_5k"], classes={"0": 3, "1": 3}, parts=(4, 2))
-    image.fetch(entry, entry.source, tmp_path / "cifar.npz")
-    raw = image.read(entry, tmp_path / "cifar.npz")
+    fetch.write_fetched_images(entry, entry.source, tmp_path / "cifar.npz")
+    raw = decoding.read_images(entry, tmp_path / "cifar.npz")
     assert raw.meta["meta_index"].tolist() == [0, 1, 2, 3, 0, 1]
     rows = [0, 1, 2, 3, 8, 9]
     np.testing.assert_array_equal(raw.X, pixels[rows].transpose(0, 3, 1, 2))
@@ -410,8 +410,8 @@ def test_classes_of_fetched_images_are_told_apart_by_their_counts(environment, t
         features=16,
         classes={"NonDemented": 3, "VeryMildDemented": 2, "MildDemented": 1},
     )
-    image.fetch(entry, entry.source, tmp_path / "mri.npz")
-    raw = image.read(entry, tmp_path / "mri.npz")
+    fetch.write_fetched_images(entry, entry.source, tmp_path / "mri.npz")
+    raw = decoding.read_images(entry, tmp_path / "mri.npz")
     assert raw.target.tolist() == [
         *("NonDemented", "NonDemented", "VeryMildDemented", "NonDemented"),
         *("VeryMildDemented", "MildDemented"),
@@ -425,8 +425,8 @@ def test_images_from_openml(environment, tmp_path):
     answer = SimpleNamespace(data=pixels.reshape(3, 784), target=np.array(["1", "0", "1"]))
     environment.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
     entry = replace(FILES["mnist"], classes={"0": 1, "1": 2}, parts=(2, 1))
-    image.fetch(entry, entry.source, tmp_path / "mnist.npz")
-    raw = image.read(entry, tmp_path / "mnist.npz")
+    fetch.write_fetched_images(entry, entry.source, tmp_path / "mnist.npz")
+    raw = decoding.read_images(entry, tmp_path / "mnist.npz")
     np.testing.assert_array_equal(raw.X.reshape(-1), pixels)
     assert (raw.target.tolist(), raw.split.tolist()) == (
         ["1", "0", "1"],
@@ -455,8 +455,8 @@ def test_texts_are_fetched_and_embedded(name, environment, tmp_path):
     )
     environment.setitem(sys.modules, "sentence_transformers", encoder)
     entry = replace(FILES[name], features=2, classes=dict(zip(kinds, (1, 2), strict=True)))
-    text.fetch(entry, entry.source, tmp_path / "text.npz")
-    raw = text.read(entry, tmp_path / "text.npz")
+    fetch.write_text(entry, entry.source, tmp_path / "text.npz")
+    raw = decoding.read_text(entry, tmp_path / "text.npz")
     assert raw.X.tolist() == [[6.0, 0.5], [5.0, 0.5], [12.0, 0.5]]
     assert raw.X.dtype == np.float32
     assert raw.target.tolist() == [kinds[1], kinds[0], kinds[1]]
@@ -491,7 +491,7 @@ def test_differences_are_summed_back(tmp_path):
     residual = np.diff(residual, axis=2, prepend=np.uint8(0))
     path = tmp_path / "cifar.npz"
     np.savez(path, residual=residual, y=[6, 9], split=["train", "test"], index=[0, 7])
-    raw = image.read(FILES["cifar10_20k_5k"], path)
+    raw = decoding.read_images(FILES["cifar10_20k_5k"], path)
     np.testing.assert_array_equal(raw.X, pixels)
     assert (raw.target.tolist(), raw.meta["meta_index"].tolist()) == (["6", "9"], [0, 7])
 
@@ -510,7 +510,7 @@ def test_jpeg_files_in_a_row_are_decoded(tmp_path):
         y=[1, 0],
         classes=["NonDemented", "VeryMildDemented"],
     )
-    raw = image.read(FILES["alzheimer_mri"], path)
+    raw = decoding.read_images(FILES["alzheimer_mri"], path)
     assert raw.X.shape == (2, 128, 128)
     assert (raw.X[:, 64, 64].tolist(), raw.target.tolist()) == (
         [10, 200],

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.files import writing
+
 FOLDER = Path(os.environ.get("RECOUP_STUDY", "build/priors"))
 MAX_ROWS = 10_000
 MAX_COLUMNS = 200
@@ -100,9 +102,8 @@ def stream(*names: Any) -> np.random.Generator:
 def write(path: Path, **arrays: Any) -> None:
     """Write arrays by rename, so that a file is whole or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.stem}.{os.getpid()}.tmp.npz")
-    np.savez_compressed(draft, **arrays)
-    draft.replace(path)
+    with writing(path) as (draft,), draft.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
 
 
 def pack(name: str, task: str | None) -> None:

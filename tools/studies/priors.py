@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.files import write_file
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.priors import estimate
@@ -162,9 +163,7 @@ def run_problem(problem: Problem, kind: str, names: list[str], draws: int) -> No
         "seed": problem.seed,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(json.dumps(stored))
-    draft.replace(path)
+    write_file(path, json.dumps(stored).encode())
 
 
 def run(kind: str, todo: list[Problem], names: list[str], draws: int, jobs: int) -> None:
@@ -313,7 +312,7 @@ def main() -> None:
             stored = json.loads(path.read_text())
             for name in chosen.again:
                 stored["methods"].pop(name, None)
-            path.write_text(json.dumps(stored))
+            write_file(path, json.dumps(stored).encode())
     if not chosen.only_tables:
         for kind in chosen.kinds:
             todo = simulated(chosen.seeds) if kind == "simulated" else problems("study")

@@ -33,6 +33,7 @@ import numpy as np
 from papers.aul.experiment import LARGEST_ALPHA, blurred_scores, draw_labels, true_auc
 from papers.aul.published import ESTIMATORS, FREQUENCIES, PUBLISHED, published_error
 from recoup import evaluate
+from recoup._core.files import write_file
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
@@ -170,9 +171,7 @@ def store_cell(
 def store(path: Path, done: list[dict[str, Any]]) -> None:
     """Write a cell by rename, so that a file is whole or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(json.dumps(done))
-    draft.replace(path)
+    write_file(path, json.dumps(done).encode())
 
 
 def forget(methods: list[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +50,67 @@ def check_own_folder(folder: Path, files: tuple[str, ...], marker: str) -> None:
 
 
 def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file whole or not at all, by renaming a finished one into place."""
+    """Write a file whole or not at all."""
     target = check_writable(path)
-    # A link stays a link: what it points to is replaced.
-    final = target.resolve()
-    try:
-        draft = final.with_name(f".{secrets.token_hex(8)}.tmp")
-        try:
-            with draft.open("xb") as stream:
-                stream.write(content)
-            draft.replace(final)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidInputError(
-            f"Cannot write {brief(str(target), 200)}: {error.strerror or error}."
-        ) from error
+    with writing(target) as (draft,):
+        draft.write_bytes(content)
     return target
+
+
+@contextmanager
+def writing(
+    *paths: Path, failures: tuple[type[Exception], ...] = (OSError,)
+) -> Iterator[Sequence[Path]]:
+    """Yield a draft for each file, beside it; at the end they take its place, all or none.
+
+    Parameters
+    ----------
+    *paths : Path
+        Files to write. A link stays a link: what it points to is replaced.
+    failures : tuple of exception types
+        What means, inside the block, that the files cannot be written. Other errors of the block
+        are left as they are.
+    """
+    with ExitStack() as leftovers:
+        moves = []
+        for path in paths:
+            final = path.resolve()
+            draft, former = (final.with_name(f".{secrets.token_hex(8)}.tmp") for _ in "12")
+            leftovers.callback(draft.unlink, missing_ok=True)
+            moves.append((draft, final, former))
+        try:
+            yield [draft for draft, *_ in moves]
+        except failures as error:
+            raise _writing_error(paths, error) from error
+        try:
+            _move(moves)
+        except OSError as error:
+            raise _writing_error(paths, error) from error
+
+
+def _move(moves: list[tuple[Path, Path, Path]]) -> None:
+    """Rename all drafts into place, or put back what was there."""
+    with ExitStack() as undo:
+        for draft, final, former in moves:
+            if len(moves) == 1:  # a single rename is done or not
+                pass
+            elif final.exists():
+                undo.callback(_put_back, former, final)
+                final.replace(former)
+            else:
+                undo.callback(final.unlink, missing_ok=True)
+            draft.replace(final)
+        undo.pop_all()
+    for *_, former in moves:
+        former.unlink(missing_ok=True)
+
+
+def _put_back(former: Path, final: Path) -> None:
+    if former.exists():
+        former.replace(final)
+
+
+def _writing_error(paths: Sequence[Path], error: Exception) -> InvalidInputError:
+    names = " and ".join(brief(str(path), 200 // len(paths)) for path in paths)
+    reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return InvalidInputError(f"Cannot write {names}: {brief(reason, 200).rstrip('.')}.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import secrets
 from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recoup._core.checks import brief, did_you_mean
+from recoup._core.files import writing
 from recoup.exceptions import InvalidInputError
 from recoup.scores.files import CsvLayout, reading_error, scan_csv, several_columns_error
 
@@ -121,40 +120,13 @@ def unknown_name(kind: str, name: str, known: Collection[str], where: str) -> In
 
 
 def write_together(tables: Mapping[Path, Any]) -> None:
-    """Write Arrow tables, all of them or none: finished drafts are renamed into place."""
+    """Write Arrow tables, all of them or none."""
     import duckdb
     import pyarrow as pa
 
-    try:
-        with ExitStack() as leftovers:
-            moves = []
-            for path, table in tables.items():
-                # A link stays a link: what it points to is replaced.
-                final = path.resolve()
-                draft, former = (final.with_name(f".{secrets.token_hex(8)}.tmp") for _ in "12")
-                leftovers.callback(draft.unlink, missing_ok=True)
-                (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(table, draft)
-                moves.append((draft, final, former))
-            with ExitStack() as undo:
-                for draft, final, former in moves:
-                    if final.exists():
-                        undo.callback(_put_back, former, final)
-                        final.replace(former)
-                    else:
-                        undo.callback(final.unlink, missing_ok=True)
-                    draft.replace(final)
-                undo.pop_all()
-            for *_, former in moves:
-                former.unlink(missing_ok=True)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        names = " and ".join(brief(str(path), 100) for path in tables)
-        raise InvalidInputError(f"Cannot write {names}: {brief(reason, 200)}") from error
-
-
-def _put_back(former: Path, final: Path) -> None:
-    if former.exists():
-        former.replace(final)
+    with writing(*tables, failures=(duckdb.Error, pa.ArrowException, OSError)) as drafts:
+        for draft, (path, table) in zip(drafts, tables.items(), strict=True):
+            (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(table, draft)
 
 
 def _write_parquet(table: Any, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -12,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import brief
-from recoup.data import bundled, files, image, tabular, text
+from recoup.data import fetch
 from recoup.data.content import content_digest
 from recoup.data.dataset import Dataset
+from recoup.data.decoding import READERS, read_scikit_learn
 from recoup.data.entry import PAPERS, Entry, Kind, Part, Raw, Task
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 
-ROOMS: Mapping[Kind, Any] = {"table": tabular, "text": text, "image": image}
+CATALOG = Path(__file__).with_name("catalog.toml")
 
 
 class DatasetRow(NamedTuple):
@@ -42,8 +44,53 @@ class DatasetRow(NamedTuple):
 @cache
 def entries() -> Mapping[str, Entry]:
     """Return the catalog by name."""
-    rooms = (image, text, tabular, bundled)
-    return {entry.name: entry for room in rooms for entry in room.ENTRIES}
+    return read_catalog(CATALOG)
+
+
+def read_catalog(path: Path) -> Mapping[str, Entry]:
+    """Read the catalog, or say which fields of which datasets are wrong."""
+    import json
+    import tomllib
+
+    from pydantic import TypeAdapter, ValidationError
+
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    named = {name: {"name": name, "classes": None, **fields} for name, fields in tables.items()}
+    try:
+        # By way of JSON, whose lists may become tuples without other values being converted.
+        known = TypeAdapter(dict[str, Entry]).validate_json(json.dumps(named), strict=True)
+    except ValidationError as error:
+        wrong = [
+            f"{'.'.join(str(part) for part in one['loc'])}: {one['msg'].rstrip('.')}"
+            for one in error.errors()
+        ]
+        raise InvalidInputError(
+            f"{path.name} needs the fields of recoup.data.entry. {brief('; '.join(wrong), 300)}."
+        ) from error
+    for entry in known.values():
+        lie = _contradiction(entry)
+        if lie:
+            raise InvalidInputError(f"{path.name} contradicts itself on {entry.name!r}: {lie}.")
+    return known
+
+
+def _contradiction(entry: Entry) -> str:
+    """Say what does not fit together, or nothing."""
+    if entry.classes is not None and sum(entry.classes.values()) != entry.rows:
+        return f"classes have {sum(entry.classes.values()):,} rows together, not {entry.rows:,}"
+    if entry.parts is not None and sum(entry.parts) != entry.rows:
+        return f"parts have {sum(entry.parts):,} rows together, not {entry.rows:,}"
+    if bool(entry.file) != bool(entry.digest):
+        return "a file needs a digest, and a digest a file"
+    if not entry.tasks:
+        return "it has no task"
+    for task in entry.tasks:
+        if bool(task.positive) == bool(task.rule):
+            return f"task {task.name!r} needs positive or rule, one of them"
+        lost = [p for p in task.positive if not fnmatch.filter(entry.classes or (), p)]
+        if lost:
+            return f"task {task.name!r} names {lost[0]!r}, which is no class"
+    return ""
 
 
 def find_entry(name: str, caller: str) -> Entry:
@@ -249,13 +296,13 @@ def _groups(entry: Entry, raw: Raw) -> NDArray[Any] | None:
 
 def _read(entry: Entry) -> Raw:
     if not entry.file:
-        return bundled.read(entry)
-    files.check_data_folder()
-    path = files.locate(entry)
+        return read_scikit_learn(entry)
+    fetch.check_data_folder()
+    path = fetch.locate(entry)
     if path is None:
-        path = _fetch(entry)
+        path = fetch.fetch(entry)
     try:
-        raw: Raw = ROOMS[entry.kind].read(entry, path)
+        raw = READERS[entry.kind](entry, path)
     except (MissingDependencyError, MemoryError):
         raise
     except Exception as error:  # zip, LZMA, Parquet and JPEG raise their own kinds
@@ -268,8 +315,9 @@ def _read(entry: Entry) -> Raw:
 
 
 def _check_content(entry: Entry, path: Path, raw: Raw) -> None:
-    fetched = path.parent not in (files.data_folder(), files.BUNDLED)
-    if fetched and not (entry.source and entry.source.same_rows):
+    fetched = path.parent not in (fetch.data_folder(), fetch.BUNDLED)
+    same_rows = entry.source.same_rows if entry.source else entry.download is not None
+    if fetched and not same_rows:
         return
     found = content_digest(raw)
     if found != entry.digest:
@@ -282,51 +330,20 @@ def _check_content(entry: Entry, path: Path, raw: Raw) -> None:
 
 
 def _replace(entry: Entry, path: Path) -> str:
-    if path.parent == files.data_folder():
+    if path.parent == fetch.data_folder():
         return "Replace the file."
-    if path.parent == files.BUNDLED:
+    if path.parent == fetch.BUNDLED:
         return "Install recoup anew."
     return "Delete the file; load then fetches it again."
-
-
-def _fetch(entry: Entry) -> Path:
-    path = files.cache_folder() / entry.file
-    folder = files.data_folder()
-    absent = (
-        f"load needs {entry.file}, which is neither in the folder that RECOUP_DATA names "
-        f"({brief(str(folder), 200) if folder else 'not set'}) nor in the cache "
-        f"({brief(str(path.parent), 200)})."
-    )
-    remedy = "put the file in a folder and let RECOUP_DATA name it."
-    if entry.source is None:
-        raise InvalidInputError(
-            f"{absent} It cannot be fetched automatically; it comes from {entry.citation}. "
-            f"To go on, {remedy}"
-        )
-    try:
-        with files.written_by_rename(path) as partial:
-            ROOMS[entry.kind].fetch(entry, entry.source, partial)
-    except InvalidInputError:
-        raise
-    except MissingDependencyError as error:
-        raise MissingDependencyError(
-            f"{absent} It can be fetched from {entry.source}. {error}, or {remedy}"
-        ) from error
-    except Exception as error:  # whatever a client raises when the network does not answer
-        raise InvalidInputError(
-            f"{absent} Fetching it from {entry.source} failed: "
-            f"{brief(' '.join(str(error).split()), 120)}. Try again, or {remedy}"
-        ) from error
-    return path
 
 
 def _available(entry: Entry) -> Literal["bundled", "found", "fetchable", "missing"]:
     if not entry.file:
         return "bundled"
-    path = files.locate(entry)
+    path = fetch.locate(entry)
     if path is not None:
-        return "bundled" if path.parent == files.BUNDLED else "found"
-    return "fetchable" if entry.source is not None else "missing"
+        return "bundled" if path.parent == fetch.BUNDLED else "found"
+    return "fetchable" if entry.source or entry.download else "missing"
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ PAPERS: Mapping[str, str] = {
 }
 """Tasks named after a paper, and where in the paper they are described."""
 
-UCI_LICENCE = "CC BY 4.0 (shown by the UCI repository)"
 COMPARE = {">": np.greater, ">=": np.greater_equal}
+# For pydantic, which checks catalog.toml: a misspelled field is an error.
+NO_OTHER_FIELDS = {"extra": "forbid"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Task:
     >>> Task("even", positive=("0", "2", "4", "6", "8")).y_true(np.array(["1", "2"]))
     array([0, 1])
     """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
 
     name: str
     positive: tuple[str, ...] = ()
@@ -89,6 +92,8 @@ class Source:
     order, other names for columns, or values that are computed anew.
     """
 
+    __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
+
     client: Literal["openml", "huggingface", "scikit-learn"]
     name: str
     id: int | None = None
@@ -101,6 +106,32 @@ class Source:
         if self.client == "openml":
             return f"OpenML, {self.name}, id {self.id}"
         return f"{'Hugging Face' if self.client == 'huggingface' else 'scikit-learn'}, {self.name}"
+
+
+@dataclass(frozen=True)
+class Download:
+    """Files whose address is known: the dataset's rows in the order of the catalog.
+
+    Attributes
+    ----------
+    url : str
+        What comes before the names of the files, up to the last slash.
+    files : dict of str to str
+        Hash of each file, such as ``"sha256:..."``, in the order in which they are read.
+    layout : {"recoup", "idx"}
+        ``"recoup"`` for the one file of the catalog itself, ``"idx"`` for images and classes of
+        the training part, then of the test part, in the format of MNIST.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
+
+    url: str
+    files: Mapping[str, str]
+    layout: Literal["recoup", "idx"] = "recoup"
+
+    def __str__(self) -> str:
+        """Name the place."""
+        return self.url
 
 
 @dataclass(frozen=True)
@@ -133,7 +164,11 @@ class Entry:
         Papers that use the data without naming a positive class.
     source : Source or None
         A public place that holds the same rows.
+    download : Download or None
+        Files to download; tried before the source.
     """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
 
     name: str
     title: str
@@ -152,6 +187,7 @@ class Entry:
     groups: str = ""
     used_by: tuple[str, ...] = ()
     source: Source | None = None
+    download: Download | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -201,7 +201,7 @@ def _write(target: Path, facts: dict[str, Any], arrays: dict[str, Any]) -> Path:
     numpy_files: Any = require(
         "safetensors.numpy", purpose="learners.save", install="'recoup[torch]'"
     )
-    from recoup._core.files import write_file
+    from recoup._core.files import check_writable, writing
 
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -209,6 +209,7 @@ def _write(target: Path, facts: dict[str, Any], arrays: dict[str, Any]) -> Path:
         raise InvalidInputError(
             f"learners.save cannot write to {brief(str(target), 200)}: {error.strerror}."
         ) from error
-    write_file(target / NUMBERS, numpy_files.save(arrays))
-    write_file(target / FACTS, (json.dumps(facts, indent=1) + "\n").encode())
+    with writing(*(check_writable(target / name) for name in (NUMBERS, FACTS))) as (first, second):
+        first.write_bytes(numpy_files.save(arrays))
+        second.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return target
