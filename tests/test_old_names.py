@@ -18,7 +18,7 @@ NAMES = {
     "recoup.data.container": "PUDataset PUTruth",
     "recoup.scores.split": "PUStratifiedKFold",
     "recoup.scores.table": "ScoreTable",
-    "recoup.priors": "scar_test ScarTest estimate ElkanNoto Auto PriorEstimate",
+    "recoup.priors": "scar_test ScarTest estimate ElkanNoto SAREM Auto PriorEstimate",
     "recoup.bench": "Plan Store run_plan read_plan merge shipped_plans Outcome Job",
     "recoup.bench.compare": "compare",
     "recoup.bench.config": "Plan read_plan shipped_plans",
@@ -60,3 +60,14 @@ def test_moved_names_are_the_same_objects():
     import recoup
 
     assert compare is recoup.compare
+
+
+def test_estimators_that_shared_a_name_with_a_learner_answer_to_it():
+    from recoup import learners, priors
+
+    assert priors.ElkanNoto is priors.ElkanNotoPrior
+    assert priors.SAREM is priors.SAREMPrior
+    assert {"ElkanNoto", "SAREM"} <= set(dir(priors))
+    assert not {"ElkanNoto", "SAREM"} & set(priors.__all__)
+    shared = {name for name in priors.__all__ if hasattr(learners, name)}
+    assert shared == set(), "a name of two things"

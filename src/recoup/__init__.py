@@ -46,9 +46,11 @@ if TYPE_CHECKING:
         simulation,
     )
     from recoup.data import load_example
-    from recoup.evaluation.compare import Comparison, compare
+    from recoup.evaluation.compare import compare
+    from recoup.evaluation.comparison import Comparison
+    from recoup.evaluation.estimates import Estimate
     from recoup.evaluation.evaluate import evaluate
-    from recoup.evaluation.results import Estimate, Evaluation
+    from recoup.evaluation.results import Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
     from recoup.report import Report
     from recoup.scores import ScoreTable

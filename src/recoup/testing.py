@@ -62,7 +62,13 @@ def check_prior_estimator(estimator: Any) -> None:
 
 
 def prior_estimator_checks() -> Iterator[Callable[[Any], None]]:
-    """Return the checks one by one, for a test that is run once for each."""
+    """Return the checks one by one, for a test that is run once for each.
+
+    Yields
+    ------
+    callable
+        Takes an estimator that is not fitted; raises AssertionError if it breaks a promise.
+    """
     yield from (
         check_tags,
         check_clone_and_parameters,
@@ -263,7 +269,13 @@ def check_learner(learner: Any) -> None:
 
 
 def learner_checks() -> Iterator[Callable[[Any], None]]:
-    """Return the checks one by one, for a test that is run once for each."""
+    """Return the checks one by one, for a test that is run once for each.
+
+    Yields
+    ------
+    callable
+        Takes a learner that is not fitted; raises AssertionError if it breaks a promise.
+    """
     yield from (
         check_learner_tags,
         check_learner_clone_and_parameters,

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from recoup import evaluate
+from recoup._core.registry import registered
+from recoup.learners.reported import reported_accuracies
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ALPHAS = np.linspace(0.02, 0.5, 9)
@@ -92,3 +94,18 @@ def test_priors_page_quotes_the_study():
         for count in ("100", "1,000")
     )
     assert (round(few, 2), round(many, 2)) == (0.07, 0.03)
+
+
+def test_comparison_page_counts_what_recoup_has():
+    text = (DOCS / "comparison.md").read_text()
+    learners = [cls.tags for cls in registered("learners").values()]
+    references = sum(tags.requires_true_labels for tags in learners)
+    assert references == 2
+    shown = f"| classifiers for PU data | {len(learners) - references}, and two references"
+    assert shown in text
+    methods = len(registered("priors")) - 1
+    assert f"| estimates the share of positives | {methods} methods, and a combination" in text
+    published = set(reported_accuracies()) - {"pn"}
+    assert len(published) == 18
+    known = {"p3mix" if key.startswith("p3mix") else key for key in published}
+    assert known <= set(registered("learners"))

@@ -57,3 +57,17 @@ def test_the_share_of_the_training_rows_that_is_positive_is_the_prior():
 
 def test_same_seed_same_bits():
     assert_same_bits(lambda: PUSB(**SETTINGS))
+
+
+def test_weights_are_kept_by_the_ranking_since_alpha_sets_the_threshold():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    X, s = X[200:800], s[200:800]
+    settings = SETTINGS | {"epochs": 2, "validation_fraction": 0.2, "scheme": "case-control"}
+    found = {
+        select: PUSB(**settings, alpha=alpha, select=select, random_state=0).fit(X, s).history_
+        for select in ("auto", "auc", "loss")
+    }
+    selections = {
+        select: [epoch["selection"] for epoch in history] for select, history in found.items()
+    }
+    assert selections["auto"] == selections["auc"] != selections["loss"]

@@ -31,7 +31,7 @@ def fitted():
 
 def test_it_is_the_iteration_of_the_prior_estimator(fitted):
     model, X, s, *_ = fitted
-    found = priors.SAREM(propensity_features=[1]).fit(X, s)
+    found = priors.SAREMPrior(propensity_features=[1]).fit(X, s)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], found.posterior_)
     np.testing.assert_allclose(model.propensity_, found.propensity_)
     assert model.alpha_ == pytest.approx(found.alpha_)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from recoup.exceptions import InvalidInputError
 from recoup.priors.conversions import alpha_from_pooled
-from recoup.priors.sar_em import SAREM, _log_likelihood, _Logistic, _Wrapped
+from recoup.priors.sar_em import SAREMPrior, _log_likelihood, _Logistic, _Wrapped
 
 
 def problem(n=3000, seed=0, offset=0.0):
@@ -25,14 +25,14 @@ def problem(n=3000, seed=0, offset=0.0):
 @pytest.fixture(scope="module")
 def fitted():
     X, s, positive, propensity = problem()
-    return SAREM(propensity_features=[1]).fit(X, s), X, s, positive, propensity
+    return SAREMPrior(propensity_features=[1]).fit(X, s), X, s, positive, propensity
 
 
 def test_alpha_where_labels_depend_on_a_named_feature():
     errors = []
     for seed, offset in enumerate((-1.0, 0.0, 1.0)):
         X, s, positive, _ = problem(seed=seed, offset=offset)
-        found = SAREM(propensity_features=[1]).fit(X, s)
+        found = SAREMPrior(propensity_features=[1]).fit(X, s)
         errors.append(found.alpha_ - positive[s == 0].mean())
         assert found.estimate_.converged
         assert found.estimate_.warnings == ()
@@ -66,7 +66,7 @@ def test_inverse_propensity_agrees(fitted):
 
 def test_stopping_early_is_said():
     X, s, *_ = problem(n=800)
-    found = SAREM(propensity_features=[1], max_iter=3).fit(X, s).estimate_
+    found = SAREMPrior(propensity_features=[1], max_iter=3).fit(X, s).estimate_
     assert not found.converged
     assert "Not converged after 3 iterations" in found.warnings[-1]
     assert len(found.curve.x) == 4
@@ -74,14 +74,14 @@ def test_stopping_early_is_said():
 
 def test_same_features_for_both_are_doubted():
     X, s, *_ = problem(n=800)
-    found = SAREM().fit(X, s).estimate_
+    found = SAREMPrior().fit(X, s).estimate_
     assert any("same features" in warning for warning in found.warnings)
 
 
 def test_interval_leaves_the_rows_of_the_point_estimate():
     X, s, *_ = problem(n=800)
-    plain = SAREM(propensity_features=[1]).fit(X, s)
-    with_draws = SAREM(propensity_features=[1], interval="bootstrap", n_draws=4).fit(X, s)
+    plain = SAREMPrior(propensity_features=[1]).fit(X, s)
+    with_draws = SAREMPrior(propensity_features=[1], interval="bootstrap", n_draws=4).fit(X, s)
     np.testing.assert_array_equal(plain.propensity_, with_draws.propensity_)
     np.testing.assert_array_equal(plain.posterior_, with_draws.posterior_)
     assert plain.estimate_.interval is None
@@ -114,7 +114,7 @@ def test_soft_targets_count_as_rows_of_both_classes():
 
 def test_other_classifiers():
     X, s, positive, _ = problem(n=1500)
-    found = SAREM(
+    found = SAREMPrior(
         propensity_features=[1],
         classifier=LogisticRegression(),
         propensity_model=LogisticRegression(),
@@ -127,7 +127,7 @@ def test_scores_alone_are_taken():
     rng = np.random.default_rng(0)
     s = np.repeat([1, 0], [300, 1200])
     scores = rng.normal(3.0 * (np.arange(1500) < 660))
-    assert 0 <= SAREM().fit_scores(s, scores).alpha_ <= 1
+    assert 0 <= SAREMPrior().fit_scores(s, scores).alpha_ <= 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_scores_alone_are_taken():
 def test_bad_options(options, message):
     X, s, *_ = problem(n=400)
     with pytest.raises(InvalidInputError, match=message):
-        SAREM(**options).fit(X, s)
+        SAREMPrior(**options).fit(X, s)
 
 
 def test_bad_rows():
@@ -152,8 +152,8 @@ def test_bad_rows():
     missing = X.copy()
     missing[3, 0] = np.nan
     with pytest.raises(InvalidInputError, match="finite numbers"):
-        SAREM().fit(missing, s)
+        SAREMPrior().fit(missing, s)
     with pytest.raises(InvalidInputError, match="at least 20 labeled"):
-        SAREM().fit(X, np.zeros(400, int))
+        SAREMPrior().fit(X, np.zeros(400, int))
     with pytest.raises(InvalidInputError, match="rows that differ"):
-        SAREM().fit(np.ones((400, 2)), s)
+        SAREMPrior().fit(np.ones((400, 2)), s)

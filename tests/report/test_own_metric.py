@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import recoup
 from commands import EXAMPLE, QUICK, run
 from leaderboard_pages import heads_of, settled, table_of
+from recoup._core.results import show_number, show_range
 from recoup.bench import Plan, Store
 from recoup.bench.store import export
 from recoup.bench.trial import execute
@@ -19,7 +20,6 @@ from recoup.metrics.bounds import bounds_at, metric_bounds
 from recoup.metrics.spec import METRICS, forget
 from recoup.report import Report
 from recoup.report.leaderboard import write_site
-from recoup.report.page.render import format_range, format_value
 
 RECIPE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 AS_GIVEN = "for alpha as given: the sliders do not move it"
@@ -175,18 +175,18 @@ def test_the_page_moves_the_point_metric_and_marks_the_area(
         item = evaluation[key]
         assert head.startswith(METRICS[key].label)
         assert (AS_GIVEN in head) == (key == "ks")
-        assert cells["pu"] == format_value(item.pu)
-        assert cells["recovered"] == format_value(item.recovered)
-        assert cells["interval"] == format_range(item.lower, item.upper)
-        assert cells["possible"] == format_range(item.bound_lower, item.bound_upper)
+        assert cells["pu"] == show_number(item.pu)
+        assert cells["recovered"] == show_number(item.recovered)
+        assert cells["interval"] == show_range(item.lower, item.upper)
+        assert cells["possible"] == show_range(item.bound_lower, item.bound_upper)
     before = metric_row(page, "ks")
     page.fill("#alpha-box", str(OTHER_ALPHA))
     settled(page)
     moved = evaluated(example, OTHER_ALPHA, n_boot=0)
     _, cells = metric_row(page, "gmean")
     assert moved["gmean"].recovered != pytest.approx(evaluation["gmean"].recovered, abs=1e-3)
-    assert cells["recovered"] == format_value(moved["gmean"].recovered)
-    assert cells["interval"] == format_range(moved["gmean"].lower, moved["gmean"].upper)
+    assert cells["recovered"] == show_number(moved["gmean"].recovered)
+    assert cells["interval"] == show_range(moved["gmean"].lower, moved["gmean"].upper)
     # What Python found for another alpha would be something else.
     assert moved["ks"].recovered != pytest.approx(evaluation["ks"].recovered, abs=1e-3)
     after = metric_row(page, "ks")
@@ -219,9 +219,9 @@ def test_a_formula_that_cannot_be_translated_is_marked(open_page, example, tmp_p
         settled(page)
         head, cells = metric_row(page, "branches")
         assert AS_GIVEN in head
-        assert cells["recovered"] == format_value(found["branches"].recovered)
+        assert cells["recovered"] == show_number(found["branches"].recovered)
         recall = evaluated(example, OTHER_ALPHA, n_boot=0)["recall"]
-        assert metric_row(page, "recall")[1]["recovered"] == format_value(recall.recovered)
+        assert metric_row(page, "recall")[1]["recovered"] == show_number(recall.recovered)
     finally:
         forget("branches")
 

@@ -21,7 +21,7 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import norm
 
-from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.bounds import BandKind, bounds_from_table
 from recoup.scores.table import ScoreTable
 
 SEED = 2015
@@ -33,7 +33,8 @@ GRID = {
     "separation": (1.0, 2.5),
     "ties": (False, True),
 }
-BANDS = list(itertools.product(("dkw", "binomial", "bootstrap"), (True, False)))
+KINDS: tuple[BandKind, ...] = ("dkw", "binomial", "bootstrap")
+BANDS = list(itertools.product(KINDS, (True, False)))
 
 
 def simulate(

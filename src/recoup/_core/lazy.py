@@ -19,7 +19,7 @@ def names_from(
         Its ``__name__``.
     homes : mapping of str to str
         By name, the module that defines it: ``"table"`` below the package, ``".scores.table"``
-        below recoup.
+        below recoup. ``"table:ScoreTable"`` names what the module calls it, where that differs.
 
     Returns
     -------
@@ -30,9 +30,9 @@ def names_from(
     def getattr_(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
+        home, _, called = homes[name].partition(":")
         module = import_module(f"recoup{home}" if home.startswith(".") else f"{package}.{home}")
-        value = getattr(module, name)
+        value = getattr(module, called or name)
         setattr(sys.modules[package], name, value)
         return value
 

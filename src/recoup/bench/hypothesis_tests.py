@@ -76,7 +76,7 @@ def paired_t(differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
     filled = np.where(given, found, 0.0)
     mean = filled.sum(axis=-1) / many
     spread = np.where(given, found - mean[..., None], 0.0)
-    # What is left of equal differences is rounding, and no spread.
+    # Equal differences may leave a spread of rounding errors; it counts as none.
     error = np.sqrt((spread**2).sum(axis=-1) / (many - 1) / many)
     error = np.where(np.ptp(_without_gaps(found, given), axis=-1) == 0, 0.0, error)
     varies = error > 0
@@ -122,7 +122,8 @@ def signed_ranks(differences: ArrayLike) -> SignedRanks:
     if len(moving) > MOST_EXACT:
         p_value = 2 * float(stats.norm.sf(gap / math.sqrt((moving**2).sum())))
     else:
-        # Ranks of ties end in .5, so that twice a rank is whole.
+        # The exact distribution of the rank sum, one difference after the other. Ranks of ties
+        # end in .5, so that twice a rank is a whole number of steps.
         doubled = np.rint(2 * moving).astype(int)
         chances = np.ones(1)
         for step in doubled:
@@ -298,8 +299,9 @@ def bootstrap_ranks(
         counts = rng.multinomial(n_seeds, np.full(n_seeds, 1 / n_seeds), size=n_boot)
         drawn = counts @ given.T.astype(float)
         sums = np.einsum("bs,cks->bck", counts.astype(float), filled, optimize=True)
-        # A cell none of whose seeds was drawn keeps its mean.
+        # A cell of which no seed was drawn keeps its mean.
         means = np.where(drawn[..., None] > 0, sums / np.maximum(drawn, 1)[..., None], center)
+        # A bootstrap mean of n values varies by (n - 1) / n too little.
         means = center + np.sqrt(n / np.maximum(n - 1, 1))[:, None] * (means - center)
         if by_dataset:
             means = means.mean(axis=1, keepdims=True)

@@ -49,7 +49,7 @@ class Job:
     params : mapping
         What differs from its defaults, as plain values.
     seed : int
-        Of all that is random, together with the names above.
+        Seed of all that is random, together with the names above.
     protocol : {"honest", "oracle"}
         Whether weights are selected by held-out rows without classes, or by rows with them.
 
@@ -74,7 +74,17 @@ class Job:
 
     @classmethod
     def of(cls, definition: Mapping[str, Any]) -> Job:
-        """Read a job from its definition."""
+        """Read a job from its definition.
+
+        Parameters
+        ----------
+        definition : mapping
+            What :attr:`definition` gives.
+
+        Returns
+        -------
+        Job
+        """
         named = {name: definition[name] for name in definition if name not in ("format", "learner")}
         return cls(**named, **definition["learner"])
 
@@ -136,7 +146,12 @@ class Job:
         return {} if cls is None else {"family": cls.tags.family}
 
     def skip_reason(self) -> str | None:
-        """Say why the learner cannot do this, if it cannot and no data are needed to know."""
+        """Say why the learner cannot do this, if it cannot and no data are needed to know.
+
+        Returns
+        -------
+        str or None
+        """
         return _skip_reason(self.key, frozenset(self.params), self.design, self.protocol)
 
 

@@ -96,9 +96,9 @@ class Part(BaseModel):
 class Limits(Part):
     """What a run may take before it is ended and recorded as failed.
 
-    Attributes
+    Parameters
     ----------
-    time : float
+    time : float, default=3600.0
         Seconds; in a plan also ``30m`` or ``2h``.
     memory : int, optional
         Bytes of main memory; in a plan also ``2GB``. By default an equal share of the machine's.
@@ -111,13 +111,13 @@ class Limits(Part):
 class LearnerSpec(Part):
     """A learner, what differs from its defaults, and values to try in all combinations.
 
-    Attributes
+    Parameters
     ----------
     key : str
-        As in ``recoup list learners``.
-    params : dict
+        Name of the learner, as in ``recoup list learners``.
+    params : dict, default={}
         Parameters by name. ``alpha: known`` stands for the share that the simulation counted.
-    grid : dict
+    grid : dict, default={}
         Lists of values by parameter; each combination is a learner of its own.
     """
 
@@ -175,33 +175,37 @@ class LearnerSpec(Part):
 class Plan(Part):
     """What to compare: all combinations of the parts below.
 
-    Attributes
+    Where a tuple is asked for, one value will do.
+
+    Parameters
     ----------
-    name, about : str
-        What it is called, and what it is for.
+    name : str, default="plan"
+        What the plan is called.
+    about : str, default=""
+        What it is for.
     datasets : tuple of str
         Names of ``recoup list datasets``, or ``name/task``.
-    schemes : tuple of str
+    schemes : tuple of str, default=("single-sample",)
         ``single-sample``, ``case-control``, or ``case-control-overlap``, in which labeled rows
         come again among the unlabeled ones, as in PU-Bench.
-    mechanisms : tuple of str
-        ``scar`` (or ``s1``), ``s2``, ``s3``, ``s4``.
-    label_frequencies : tuple of float
+    mechanisms : tuple of str, default=("scar",)
+        Which positives get a label: ``scar`` (or ``s1``), ``s2``, ``s3``, ``s4``.
+    label_frequencies : tuple of float, default=(0.1,)
         Shares of the positives with a label.
-    noise : tuple of float
+    noise : tuple of float, default=(0.0,)
         Shares of the labels that are wrong.
     learners : tuple of LearnerSpec
-        What is compared.
-    seeds : tuple of int
-        Repetitions.
-    protocols : tuple of str
+        The learners to compare: their keys, or mappings with ``key``, ``params`` and ``grid``.
+    seeds : tuple of int, default=(0,)
+        One repetition for each; rows and labels differ between them.
+    protocols : tuple of str, default=("honest",)
         ``honest`` selects weights without classes, ``oracle`` with them.
-    alpha : str
+    alpha : str, default="known"
         What learners get that need or by default estimate the share of hidden positives:
         ``known`` is the share that the simulation counted, ``estimate`` or the key of a prior
         estimator has it estimated.
-    limits : Limits
-        Of each run.
+    limits : Limits, optional
+        What each run may take. By default an hour, and an equal share of the machine's memory.
 
     Examples
     --------
@@ -242,7 +246,12 @@ class Plan(Part):
         return repr(self)
 
     def jobs(self) -> list[Job]:
-        """Return the runs, those that share their rows one after the other."""
+        """Return the runs, those that share their rows one after the other.
+
+        Returns
+        -------
+        list of Job
+        """
         learners = [
             (spec.key, self._with_alpha(spec.key, params))
             for spec in self.learners
@@ -277,7 +286,7 @@ class Plan(Part):
             dataset, _, task = name.partition("/")
             find_entry(dataset, CALLER)
             known = [one.name for one in tasks(dataset)]
-            # The first task is the one that a name alone stands for.
+            # A name without a task stands for the first one, so both spellings are one run.
             found.append(dataset if known[:1] == [task] else name)
             if task and task not in known:
                 raise InvalidInputError(
@@ -297,7 +306,7 @@ class Plan(Part):
                     f"{CALLER} knows no mechanism {brief(name)!r}."
                     f"{did_you_mean(name.lower(), MECHANISMS)} It knows: {', '.join(MECHANISMS)}."
                 )
-        # Two names of the same thing would be two runs.
+        # "s1" and "scar" are the same: with both names every run would be done twice.
         return _unique(tuple("scar" if name == "s1" else name for name in names))
 
     @field_validator("alpha")
@@ -311,7 +320,12 @@ class Plan(Part):
 
 
 def shipped_plans() -> dict[str, str]:
-    """Return the names of the plans that come with recoup, and what each is for."""
+    """Return the names of the plans that come with recoup, and what each is for.
+
+    Returns
+    -------
+    dict of str to str
+    """
     folder = files("recoup.bench").joinpath("plans")
     names = sorted(path.name for path in folder.iterdir() if path.name.endswith(".yaml"))
     return {
@@ -328,6 +342,7 @@ def read_plan(source: str | Path) -> Plan:
     Parameters
     ----------
     source : str or path
+        Path of the file, or one of the names of :func:`shipped_plans`.
 
     Returns
     -------
@@ -342,7 +357,7 @@ def read_plan(source: str | Path) -> Plan:
     shipped = files("recoup.bench").joinpath("plans", f"{source}.yaml")
     named = re.fullmatch(r"[\w-]+", str(source)) is not None
     if path.is_file():
-        # A file may be called as it likes.
+        # Names of plans are restricted, those of files are not: other characters become dashes.
         name = re.sub(r"[^\w .-]+|^\W+", "-", path.stem).lstrip(" .-") or "plan"
         where = brief(str(source), 200)
         try:

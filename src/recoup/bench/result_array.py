@@ -67,7 +67,21 @@ def lower_is_better(metric: str) -> bool:
 
 @dataclass(frozen=True)
 class Cell:
-    """What all learners of a comparison share: the dataset and how its labels were hidden."""
+    """What all learners of a comparison share: the dataset and how its labels were hidden.
+
+    Attributes
+    ----------
+    dataset : str
+        A dataset, or ``dataset/task``.
+    scheme : str
+        How rows are drawn.
+    mechanism : str
+        Which positives get a label.
+    label_frequency : float
+        Share of the positives with a label.
+    noise : float or None
+        Share of the labels that are wrong.
+    """
 
     dataset: str
     scheme: str
@@ -88,7 +102,19 @@ Key: TypeAlias = tuple[Cell, str, int]
 
 @dataclass(frozen=True)
 class Gap:
-    """Results that are missing: of which learner, in which cell, for which seeds, and why."""
+    """Results that are missing.
+
+    Attributes
+    ----------
+    learner : str
+        Of which learner.
+    cell : Cell
+        In which cell.
+    seeds : tuple of int
+        For which seeds.
+    reason : str
+        Why, as a sentence.
+    """
 
     learner: str
     cell: Cell
@@ -102,18 +128,25 @@ class Grid:
 
     Attributes
     ----------
-    cells, learners, seeds : tuple
-        What the axes stand for.
+    metric : str
+        Which metric.
+    cells : tuple of Cell
+        What the first axis stands for.
+    learners : tuple of str
+        What the second axis stands for.
+    seeds : tuple of int
+        What the third axis stands for.
     values : ndarray of shape (n_cells, n_learners, n_seeds)
         NaN where there is no result.
     planned : ndarray of bool of shape (n_cells, n_seeds)
         Whether any learner was to be run there.
     families : dict of str to str
-        By learner.
+        The family of each learner.
     gaps : tuple of Gap
         What is missing of what was planned for any learner.
     lent : int
-        How many values are honest ones, of learners that the protocol makes no difference to.
+        How many values were taken from honest runs, for learners whose result does not depend on
+        the protocol.
     """
 
     metric: str

@@ -51,16 +51,18 @@ class Outcome:
 
     Attributes
     ----------
-    done, skipped : int
-        Runs of this time.
-    failed : int
-        Runs that failed, this time or before.
+    done : int
+        Runs that were finished this time.
     cached : int
         Runs that were in the store already.
+    failed : int
+        Runs that failed, this time or before.
+    skipped : int
+        Runs that were skipped this time.
     left : int
         Runs that were not started, for want of time.
     seconds : float
-        What it took.
+        How long it took.
     problems : tuple of (str, Job)
         Why runs failed, this time or before. Of other work than a plan, its jobs.
     reasons : mapping of str to int
@@ -77,7 +79,13 @@ class Outcome:
     reasons: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return plain values.
+
+        Returns
+        -------
+        dict
+            By name of the attribute.
+        """
         counts = ("done", "cached", "failed", "skipped", "left")
         return {name: getattr(self, name) for name in counts} | {
             "seconds": round(self.seconds, 3),

@@ -32,11 +32,32 @@ def blocks_of(cells: Iterable[Cell], block: Block) -> list[Any]:
 class CellResult:
     """One learner in one cell.
 
-    ``difference`` is the learner's mean less the baseline's over ``n_pairs`` shared seeds; ``t``,
-    ``p_value`` and ``p_adjusted`` are the paired t-test of it, Holm's correction being over the
-    learners of the cell.
-    ``verdict`` is ``"better"``, ``"worse"`` or ``"same"`` than the baseline, or empty without a
-    test. ``std`` is over seeds, with n - 1.
+    Attributes
+    ----------
+    cell : Cell
+        Dataset, scheme, mechanism, share of labels and noise.
+    learner : str
+        Which learner.
+    family : str
+        Its family.
+    n : int
+        Number of seeds with a result.
+    mean : float
+        Mean of the metric over seeds.
+    std : float
+        Standard deviation over seeds, with n - 1.
+    n_pairs : int
+        Number of seeds that the learner shares with the baseline.
+    difference : float
+        Mean of the learner less that of the baseline, over the shared seeds.
+    t : float
+        Statistic of the paired t-test of the difference.
+    p_value : float
+        Of that test.
+    p_adjusted : float
+        The same after Holm's correction over the learners of the cell.
+    verdict : {"better", "worse", "same", ""}
+        How the learner compares with the baseline; empty without a test.
     """
 
     cell: Cell
@@ -57,9 +78,22 @@ class CellResult:
 class Rank:
     """A learner's average rank over complete blocks, 1 being the best.
 
-    ``lower`` and ``upper`` hold the average rank to expect from as many other seeds on the same
-    datasets. ``first`` is the share of redraws of the seeds in which the learner comes first;
-    ``mean`` the metric's mean over the same blocks, and ``family`` the learner's.
+    Attributes
+    ----------
+    learner : str
+        Which learner.
+    family : str
+        Its family.
+    rank : float
+        Average rank.
+    lower : float
+        Lower limit of the average rank to expect from as many other seeds on the same datasets.
+    upper : float
+        Upper limit of it.
+    first : float
+        Share of redraws of the seeds in which the learner comes first.
+    mean : float
+        Mean of the metric over the same blocks.
     """
 
     learner: str
@@ -75,9 +109,22 @@ class Rank:
 class Against:
     """A learner against the baseline, where both have results on the same seeds.
 
-    ``wins``, ``ties`` and ``losses`` count cells by means; ``better``, ``same`` and ``worse`` by
-    the t-test of each cell. ``p_value`` is Wilcoxon's over ``n_blocks`` blocks, ``p_adjusted``
-    Holm's correction over all learners.
+    Attributes
+    ----------
+    learner : str
+        Which learner.
+    n_blocks : int
+        Number of blocks that both have results on.
+    difference : float
+        Mean of the learner less that of the baseline.
+    wins, ties, losses : int
+        Numbers of cells, by means.
+    better, same, worse : int
+        Numbers of cells, by the t-test of each cell.
+    p_value : float
+        Of Wilcoxon's test over the blocks.
+    p_adjusted : float
+        The same after Holm's correction over all learners.
     """
 
     learner: str
@@ -97,8 +144,20 @@ class Against:
 class Pair:
     """Two ranked learners on the complete blocks.
 
-    Counts are of cells, by means. ``p_value`` is Wilcoxon's over blocks, ``p_adjusted`` Holm's
-    correction over all pairs, ``p_nemenyi`` from the distance of the average ranks.
+    Attributes
+    ----------
+    first, second : str
+        The two learners.
+    difference : float
+        Mean of the first less that of the second.
+    wins, ties, losses : int
+        Numbers of cells, by means, from the first learner's side.
+    p_value : float
+        Of Wilcoxon's test over blocks.
+    p_adjusted : float
+        The same after Holm's correction over all pairs.
+    p_nemenyi : float
+        Of Nemenyi's test, from the distance of the average ranks.
     """
 
     first: str
@@ -114,7 +173,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A learner that is not ranked, and why."""
+    """A learner that is not ranked, and why.
+
+    Attributes
+    ----------
+    learner : str
+        Which learner.
+    reason : str
+        Why, as a sentence.
+    """
 
     learner: str
     reason: str
@@ -126,16 +193,20 @@ class Standing:
 
     Attributes
     ----------
-    metric, protocol : str
-        What was compared, and how weights were chosen.
+    metric : str
+        The metric that was compared.
+    protocol : {"honest", "oracle"}
+        How weights were chosen: without classes, or with them.
     baseline : str or None
         Learner that the others are tested against.
     block : {"dataset", "cell"}
         What a test over datasets counts once.
     level : float
         Level of all tests; intervals are at one minus it.
-    cells, complete_cells : tuple of Cell
-        All cells, and those in which every ranked learner has results on shared seeds.
+    cells : tuple of Cell
+        All cells.
+    complete_cells : tuple of Cell
+        Those in which every ranked learner has results on shared seeds.
     n_blocks : int
         Number of complete blocks, which all tests over learners use.
     results : tuple of CellResult

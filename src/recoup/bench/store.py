@@ -131,11 +131,22 @@ class Store:
     # Reading
 
     def statuses(self) -> dict[str, Status]:
-        """Return the status of every run that is kept."""
+        """Return the status of every run that is kept.
+
+        Returns
+        -------
+        dict of str to str
+            By id of the run: ``"done"``, ``"failed"`` or ``"skipped"``.
+        """
         return dict(self._read("SELECT run, status FROM runs"))
 
     def counts(self) -> dict[Status, int]:
-        """Return how many runs there are of each status."""
+        """Return how many runs there are of each status.
+
+        Returns
+        -------
+        dict of str to int
+        """
         found: dict[Status, int] = {"done": 0, "failed": 0, "skipped": 0}
         found.update(dict(self._read("SELECT status, COUNT(*) FROM runs GROUP BY status")))
         return found
@@ -145,6 +156,10 @@ class Store:
 
         Runs of an earlier format, which the same definition would not give today, are left out,
         and so are runs that are no trials of learners.
+
+        Returns
+        -------
+        list of dict
         """
         names = _kept_columns()
         sql = f"SELECT {self._selected(names)} FROM runs"
@@ -155,15 +170,42 @@ class Store:
         return sorted(found, key=_order)
 
     def reasons(self, status: Status) -> dict[str, str]:
-        """Return why runs of a status were not finished."""
+        """Return why runs of a status were not finished.
+
+        Parameters
+        ----------
+        status : {"failed", "skipped"}
+            Which runs.
+
+        Returns
+        -------
+        dict of str to str
+            By id of the run.
+        """
         return dict(self._read("SELECT run, reason FROM runs WHERE status = ?", (status,)))
 
     def elapsed(self) -> dict[str, float]:
-        """Return the seconds that each finished run took."""
+        """Return the seconds that each finished run took.
+
+        Returns
+        -------
+        dict of str to float
+            By id of the run.
+        """
         return dict(self._read("SELECT run, elapsed FROM runs WHERE status = 'done'"))
 
     def details(self, run: str) -> dict[str, Any]:
-        """Return what else is kept of a run: versions, hardware, seeds, curves, distributions."""
+        """Return what else is kept of a run: versions, hardware, seeds, curves, distributions.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        dict
+        """
         sql = "SELECT definition, details FROM runs WHERE run = ?"
         found = next(iter(self._read(sql, (run,))), None)
         if found is None:
@@ -175,7 +217,12 @@ class Store:
         return {"definition": json.loads(found[0])} | blank | {"distributions": {}} | more
 
     def seconds(self) -> list[tuple[Job, float]]:
-        """Return how long each finished run took, from its start to its end."""
+        """Return how long each finished run took, from its start to its end.
+
+        Returns
+        -------
+        list of (Job, float)
+        """
         sql = "SELECT definition, elapsed FROM runs WHERE status = 'done' AND elapsed IS NOT NULL"
         found = [(json.loads(text), seconds) for text, seconds in self._read(sql)]
         return [(Job.of(one), seconds) for one, seconds in found if "learner" in one]
@@ -184,7 +231,13 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
-        """Keep the store to oneself while runs are written; a second writer is refused."""
+        """Keep the store to oneself while runs are written; a second writer is refused.
+
+        Yields
+        ------
+        Store
+            This store, open for writing.
+        """
         lock = self._lock()
         try:
             try:
@@ -203,15 +256,37 @@ class Store:
             os.close(lock)
 
     def write(self, job: Runnable, found: Mapping[str, Any]) -> None:
-        """Write a run down, for good once this returns."""
+        """Write a run down, for good once this returns.
+
+        Parameters
+        ----------
+        job : Runnable
+            What was run.
+        found : mapping
+            What came out, with ``"status"``, ``"row"`` and ``"details"``.
+        """
         self.write_all([(job, found)])
 
     def write_all(self, ended: Iterable[tuple[Runnable, Mapping[str, Any]]]) -> None:
-        """Write several runs down at once, all or none."""
+        """Write several runs down at once, all or none.
+
+        Parameters
+        ----------
+        ended : iterable of (Runnable, mapping)
+            What was run and what came out, as for :meth:`write`.
+        """
         self._insert([_record(job, found) for job, found in ended])
 
     def copy_from(self, other: Store, runs: Sequence[str]) -> None:
-        """Take runs over from another store as they are."""
+        """Take runs over from another store as they are.
+
+        Parameters
+        ----------
+        other : Store
+            Where they are now.
+        runs : sequence of str
+            Ids of the runs.
+        """
         names = (*_kept_columns(), "elapsed", "details")
         sql = f"SELECT {other._selected(names)} FROM runs WHERE run = ?"
         found = (values for run in runs for values in other._read(sql, (run,)))

@@ -45,7 +45,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.evaluation.compare import Comparison
+    from recoup.evaluation.comparison import Comparison
 
 
 def compare(

@@ -26,10 +26,24 @@ CATALOG = Path(__file__).with_name("catalog.toml")
 class DatasetRow(NamedTuple):
     """One line of ``list_datasets()``.
 
-    ``tasks`` holds the named tasks, the default first. ``available`` is ``"bundled"`` for data
-    that come with recoup or scikit-learn, ``"found"`` for a file in the folder that
-    ``RECOUP_DATA`` names or in the cache, ``"fetchable"`` if a public source is known, else
-    ``"missing"``.
+    Parameters
+    ----------
+    name : str
+        What to pass to ``load``.
+    title : str
+        Name for people.
+    kind : {"table", "text", "image"}
+        What the rows are.
+    rows : int
+        Number of rows.
+    features : int
+        Number of features before preprocessing.
+    tasks : tuple of str
+        The named tasks, the default first.
+    available : {"bundled", "found", "fetchable", "missing"}
+        ``"bundled"`` for data that come with recoup or scikit-learn, ``"found"`` for a file in
+        the folder that ``RECOUP_DATA`` names or in the cache, ``"fetchable"`` if a public source
+        is known, else ``"missing"``.
     """
 
     name: str

@@ -28,8 +28,12 @@ class Dataset:
         or (n, 3, h, w) in colour. Text: float32 sentence embeddings of shape (n, 384).
     y_true : ndarray of shape (n,)
         1 positive, 0 negative.
-    name, task, kind : str
-        Key of the dataset, name of the task, and ``"table"``, ``"text"`` or ``"image"``.
+    name : str
+        Key of the dataset.
+    task : str
+        Name of the task: which rows count as positive.
+    kind : {"table", "text", "image"}
+        What the rows are.
     feature_names : tuple of str
         Names of the columns of X; empty for images.
     categorical : tuple of str
@@ -43,8 +47,12 @@ class Dataset:
         Further columns, such as recording or batch. They may give the class away: never features.
     row_id : ndarray of shape (n,)
         Row numbers in the complete dataset.
-    citation, licence, description : str
-        Whom to cite, what is allowed, and what to beware of.
+    citation : str
+        Whom to cite.
+    licence : str
+        What is allowed.
+    description : str
+        What the rows are, and what to beware of.
     """
 
     X: Any
@@ -78,7 +86,17 @@ class Dataset:
         return float(self.y_true.mean())
 
     def take(self, rows: ArrayLike | slice) -> Dataset:
-        """Return some of the rows, by position, mask or slice, in the given order."""
+        """Return some of the rows, in the given order.
+
+        Parameters
+        ----------
+        rows : array-like or slice
+            Positions, a mask with one value per row, or a slice.
+
+        Returns
+        -------
+        Dataset
+        """
         index = np.arange(len(self))
         if isinstance(rows, slice):
             index = index[rows]
@@ -100,6 +118,10 @@ class Dataset:
         """Return one row per example: features, then ``y_true``, ``split`` and ``meta`` columns.
 
         Images are laid out as one column per pixel.
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         if hasattr(self.X, "iloc"):
             columns = {name: self.X[name] for name in self.feature_names}

@@ -70,7 +70,17 @@ class Task:
         return PAPERS.get(self.name)
 
     def y_true(self, target: NDArray[Any]) -> NDArray[np.int64]:
-        """Turn the original target of all rows into 1 (positive) and 0 (negative)."""
+        """Turn the original target of all rows into 1 (positive) and 0 (negative).
+
+        Parameters
+        ----------
+        target : ndarray of shape (n,)
+            Classes as texts, or numbers where the task has a rule.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         if self.rule:
             sign, value = self.rule.split()
             numbers = target.astype(np.float64)
@@ -85,11 +95,22 @@ class Task:
 class Source:
     """Where a dataset can be fetched from, and with which client.
 
-    ``rename`` names columns of the public copy that are no features, and what they are called
-    here. ``columns`` names the columns of a Hugging Face dataset that hold inputs and labels.
-    ``same_rows`` says that the public copy is known to hold the catalog's values in the same order,
-    so that what was fetched can be held against the digest. Other copies have their rows in another
-    order, other names for columns, or values that are computed anew.
+    Parameters
+    ----------
+    client : {"openml", "huggingface", "scikit-learn"}
+        Who offers it.
+    name : str
+        What it is called there.
+    id : int, optional
+        Its number, at OpenML.
+    columns : (str, str), default=("image", "label")
+        Columns of a Hugging Face dataset that hold inputs and labels.
+    rename : mapping of str to str, default={}
+        Columns of the public copy that are no features, and what they are called here.
+    same_rows : bool, default=False
+        Whether the public copy is known to hold the catalog's values in the same order, so that
+        what was fetched can be held against the digest. Other copies have their rows in another
+        order, other names for columns, or values that are computed anew.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS

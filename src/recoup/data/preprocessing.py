@@ -59,7 +59,17 @@ class Preprocessor:
         self.max_levels = max_levels
 
     def fit(self, train: Dataset) -> Preprocessor:
-        """Learn levels, means and variances from the training rows."""
+        """Learn levels, means and variances from the training rows.
+
+        Parameters
+        ----------
+        train : Dataset
+            The rows to learn from.
+
+        Returns
+        -------
+        self : Preprocessor
+        """
         if self.recipe not in get_args(Recipe):
             raise InvalidInputError(
                 f"Preprocessor needs recipe to be 'default' or 'pubench'. "
@@ -96,7 +106,17 @@ class Preprocessor:
         return self
 
     def transform(self, data: Dataset) -> Dataset:
-        """Return the dataset with numeric X: float64 for tables, float32 for images and text."""
+        """Return the dataset with numeric X: float64 for tables, float32 for images and text.
+
+        Parameters
+        ----------
+        data : Dataset
+            Rows with the columns of those that were fitted.
+
+        Returns
+        -------
+        Dataset
+        """
         if not hasattr(self, "_kind"):
             raise InvalidInputError("Preprocessor.transform needs a call of fit first.")
         if data.kind != self._kind or data.feature_names != self._input_names:

@@ -44,8 +44,10 @@ class PUTruth:
     label_frequency : float
         Share of the positives that carry a label. A positive that comes twice, labeled and
         unlabeled, counts once. NaN where there is no positive.
-    n_labeled, n_unlabeled : int
-        Rows of either kind.
+    n_labeled : int
+        Number of labeled rows.
+    n_unlabeled : int
+        Number of unlabeled rows.
     overlapping : bool
         Whether some labeled rows come again among the unlabeled ones.
     """
@@ -62,7 +64,23 @@ class PUTruth:
     def of(
         cls, s: NDArray[Any], y_true: NDArray[Any], row_id: NDArray[Any], scheme: Scheme
     ) -> PUTruth:
-        """Count it; the arrays must have been checked."""
+        """Count it; the arrays must have been checked.
+
+        Parameters
+        ----------
+        s : ndarray of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        y_true : ndarray of shape (n,)
+            1 positive, 0 negative.
+        row_id : ndarray of shape (n,)
+            Which original row each one is.
+        scheme : {"single-sample", "case-control"}
+            Whether all rows are one sample of the population, or the unlabeled rows alone.
+
+        Returns
+        -------
+        PUTruth
+        """
         labeled, unlabeled, positive = s == 1, s == 0, y_true == 1
         alpha = float(positive[unlabeled].mean())
         known = np.unique(row_id[labeled & positive])
@@ -82,7 +100,7 @@ class PUTruth:
 class PUDataset:
     """Features and PU labels of some rows, with their truth where it is known.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray, sparse matrix or data frame with n rows
         Features; an array may have more than two dimensions, as images do. Lists become arrays,
@@ -91,7 +109,7 @@ class PUDataset:
         1 labeled positive, 0 unlabeled, -1 known negative.
     y_true : ndarray of shape (n,), optional
         1 positive, 0 negative.
-    row_id : ndarray of shape (n,)
+    row_id : ndarray of shape (n,), optional
         Which original row each one is; 0 to n - 1 by default. Rows that share one are copies of
         each other, and a split never parts them.
     propensity : ndarray of shape (n,), optional
@@ -274,6 +292,10 @@ class PUDataset:
 
         Features of an array become columns ``x0``, ``x1``, ...; those of a frame keep their
         names.
+
+        Returns
+        -------
+        pandas.DataFrame
         """
         columns = {
             name: getattr(self, name)

@@ -16,7 +16,17 @@ VALIDATION_SHARE = 0.01
 
 
 class PUBenchSplit(NamedTuple):
-    """The three parts of ``pubench_split``."""
+    """The three parts of ``pubench_split``.
+
+    Parameters
+    ----------
+    train : Dataset
+        Rows to train on.
+    validation : Dataset
+        1% of the training rows, whose classes PU-Bench uses to choose models.
+    test : Dataset
+        Rows to judge by.
+    """
 
     train: Dataset
     validation: Dataset

@@ -24,13 +24,32 @@ class ToyMixture(ABC):
 
     Subclasses say how rows are drawn and what the two classes look like. In all of them a higher
     first coordinate never makes a row less likely to be positive.
+
+    Parameters
+    ----------
+    pi : float
+        Chance of a row to be positive.
+    dim : int, default=1
+        Number of coordinates.
     """
 
     pi: float
     dim: int = 1
 
     def density(self, X: ArrayLike, y: int | None = None) -> FloatArray:
-        """Return the density of the mixture at each row, or of the class y alone."""
+        """Return the density of the mixture at each row, or of one class alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, dim)
+            Rows.
+        y : {0, 1}, optional
+            Which class. By default both, mixed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         negative, positive = self._class_densities(_as_rows(X, self.dim))
         if y is not None:
             return positive if y == 1 else negative
@@ -38,7 +57,17 @@ class ToyMixture(ABC):
         return mixed
 
     def posterior(self, X: ArrayLike) -> FloatArray:
-        """Return P(y=1|x) of each row; NaN where neither class has any density."""
+        """Return P(y=1|x) of each row; NaN where neither class has any density.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, dim)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         negative, positive = self._class_densities(_as_rows(X, self.dim))
         mixed = self.pi * positive + (1 - self.pi) * negative
         unknown = np.full(len(mixed), np.nan)
@@ -66,12 +95,32 @@ class ToyMixture(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoGaussians(ToyMixture):
-    """Unit normal clouds, ``separation`` apart along the first coordinate."""
+    """Unit normal clouds that differ in the mean of the first coordinate.
+
+    Parameters
+    ----------
+    separation : float
+        Distance of the two means.
+    pi : float
+        Chance of a row to be positive.
+    dim : int, default=1
+        Number of coordinates.
+    """
 
     separation: float
 
     def posterior(self, X: ArrayLike) -> FloatArray:
-        """Return P(y=1|x) of each row, also where both densities are too small for a float."""
+        """Return P(y=1|x) of each row, also where both densities are too small for a float.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, dim)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         from scipy.special import expit, logit
 
         odds: FloatArray = logit(self.pi) + self.separation * _as_rows(X, self.dim)[:, 0]
@@ -106,7 +155,17 @@ class TwoGaussians(ToyMixture):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoRamps(ToyMixture):
-    """Mirrored power laws on [0, 1]: positives rise as ``x**(power - 1)``, negatives fall."""
+    """Mirrored power laws on [0, 1]: positives rise as ``x**(power - 1)``, negatives fall.
+
+    Parameters
+    ----------
+    power : float
+        Exponent of the distribution function; above 1.
+    pi : float
+        Chance of a row to be positive.
+    dim : int, default=1
+        Number of coordinates; always 1 here.
+    """
 
     power: float
 
@@ -138,7 +197,17 @@ class TwoRamps(ToyMixture):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoUniforms(ToyMixture):
-    """Negatives uniform on [0, 1], positives on [1 - overlap, 2 - overlap]."""
+    """Negatives uniform on [0, 1], positives on [1 - overlap, 2 - overlap].
+
+    Parameters
+    ----------
+    overlap : float
+        Share of either class that lies where the other does.
+    pi : float
+        Chance of a row to be positive.
+    dim : int, default=1
+        Number of coordinates; always 1 here.
+    """
 
     overlap: float
 

@@ -1,17 +1,13 @@
 """How good one classifier really is, and how several compare, with honest uncertainty."""
 
-from recoup.evaluation.compare import Comparison, Difference, WinRange, compare
+from recoup.evaluation.compare import compare
+from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
-from recoup.evaluation.results import (
-    Baseline,
-    Estimate,
-    Evaluation,
-    OperatingPoint,
-    Sensitivity,
-)
-from recoup.metrics.curves import Band
-from recoup.selection.sensitivity import SelectionSensitivity
+from recoup.evaluation.results import Evaluation
+from recoup.metrics.curve_results import Band
+from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
 
 __all__ = [
     "Band",
@@ -22,7 +18,6 @@ __all__ = [
     "Evaluation",
     "Feasibility",
     "OperatingPoint",
-    "SelectionSensitivity",
     "Sensitivity",
     "WinRange",
     "compare",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, prior_notes
+from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
     check_confidence,
@@ -19,11 +20,12 @@ from recoup.evaluation.inputs import (
     read_threshold,
 )
 from recoup.evaluation.notes import notes_on
-from recoup.evaluation.results import Estimate, Evaluation
+from recoup.evaluation.results import Evaluation
 from recoup.evaluation.uncertainty import Limits, uncertainty
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds import bounds_at
-from recoup.metrics.curves import Band, RocCurve, metric_along, recovered_roc
+from recoup.metrics.curve_results import Band, RocCurve
+from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture, propensity_rows
 from recoup.metrics.resample import bootstrap, bootstrap_weighted_rows
@@ -51,28 +53,28 @@ def evaluate(
     ----------
     s : array-like of shape (n,) or ScoreTable
         1 labeled positive, 0 unlabeled, -1 known negative.
-    scores : array-like of shape (n,)
+    scores : array-like of shape (n,), optional
         Higher is more positive. Left out when ``s`` is a table.
-    alpha : float, (low, high), draws, prior estimate, or "estimate"
+    alpha : float, (low, high), draws, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: an
         interval by the worst case over it, draws by one draw per replicate. ``"estimate"`` has
         it estimated from the scores (:func:`recoup.priors.estimate`), as does the key of an
         estimator such as ``"bbe"``.
-    beta : float, draws, or "estimate", default=1.0
+    beta : float, draws or "estimate", default=1.0
         Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
         estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximise. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
+        maximize. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
         Bootstrap replicates for areas and bands, and permutations for the baseline. 0 leaves
         them out.
     random_state : int, Generator or None, default=0
-        Source of randomness.
+        Seed of everything random. None gives other numbers at each call.
     sample_weight : array-like of shape (n,), optional
         Row weights.
     propensity : array-like of shape (n,), optional

@@ -13,8 +13,16 @@ from recoup.evaluation.inputs import Given
 class Feasibility:
     """Whether the scores themselves allow the given alpha and beta.
 
-    ``alpha_upper`` is the largest alpha that leaves every rate in [0, 1], with room for sampling
-    error at the stated confidence; ``beta_lower`` likewise the smallest beta.
+    Attributes
+    ----------
+    alpha_upper : float
+        Largest alpha that leaves every rate in [0, 1], with room for sampling error.
+    beta_lower : float
+        Smallest beta that leaves every rate in [0, 1], with room for sampling error.
+    exceeded : bool
+        Whether the given alpha is larger or the given beta smaller than that.
+    confidence : float
+        Level at which the sampling error is allowed for.
     """
 
     alpha_upper: float
@@ -26,10 +34,22 @@ class Feasibility:
 def feasibility_of(given: Given, confidence: float) -> Feasibility:
     """Largest alpha and smallest beta that the two observed curves allow.
 
-    Every set of scores must hold at least alpha/beta times its labeled share among the unlabeled
-    rows, and at least (1-beta)/(1-alpha) times its unlabeled share among the labeled ones. Heads
-    and tails of the ranking are such sets; Dvoretzky-Kiefer-Wolfowitz bands on both curves make
-    the comparison safe against small counts.
+    For every set of scores, the share of the unlabeled rows in it is at least alpha/beta times the
+    share of the labeled rows in it; and the share of the labeled rows is at least
+    (1-beta)/(1-alpha) times the share of the unlabeled ones. Heads and tails of the ranking are
+    such sets; Dvoretzky-Kiefer-Wolfowitz bands on both curves make the comparison safe against
+    small counts.
+
+    Parameters
+    ----------
+    given : Given
+        The counted rows, alpha and beta.
+    confidence : float
+        Level of the bands.
+
+    Returns
+    -------
+    Feasibility
     """
     table = given.exact if given.by_propensity else given.counts
     alpha, beta = given.prior.alpha, given.prior.beta
@@ -50,7 +70,8 @@ def feasibility_of(given: Given, confidence: float) -> Feasibility:
     alpha_upper = beta * smallest(0, slack_l, slack_u)
     beta_lower = 1 - (1 - alpha) * smallest(1, slack_u, slack_l)
     if given.by_propensity:
-        # Every row was counted as unlabeled there, so the limit is one for pi.
+        # Every row was counted as unlabeled there, so the limit found is one on pi. The positives
+        # that are labeled are taken out of it.
         rows = given.counts
         alpha_upper = max(alpha_upper * rows.n_rows - rows.n_labeled, 0.0) / rows.n_unlabeled
         beta_lower = 0.0

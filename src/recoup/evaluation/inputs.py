@@ -23,8 +23,22 @@ MANY_ROWS = 1_000_000
 class Given:
     """What evaluate was given, in the forms it needs.
 
-    ``counts`` holds the rows as they came, ``exact`` the table that is unmixed, ``naive`` the one
-    that takes every row not labeled positive as negative.
+    Parameters
+    ----------
+    counts : ScoreTable
+        The rows as they came.
+    exact : ScoreTable
+        The table that is corrected: known negatives folded in, or rows weighted by propensity.
+    naive : ScoreTable
+        The table that takes every row that is not labeled as negative.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    scheme : {"single-sample", "case-control"}
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    by_propensity : bool, default=False
+        Whether propensities took the place of alpha.
+    single_precision : bool, default=False
+        Whether scores were stored as 32-bit numbers.
     """
 
     counts: ScoreTable
@@ -48,7 +62,8 @@ class Given:
         """Shares of positives for a share among the unlabeled rows."""
         if not self.by_propensity:
             return Mixture.of(table, alpha, self.prior.beta, self.scheme)
-        # Labeled rows stand for all positives there, and every row is one of the population.
+        # With propensities the labeled rows stand for all positives, and all rows are the
+        # population: alpha of the case-control scheme is then pi.
         rows = self.counts
         pi = (rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows
         return Mixture.of(table, pi, 1.0, "case-control")
@@ -87,7 +102,7 @@ def read_input(
     estimated: Callable[[ScoreTable], Prior],
 ) -> Given:
     """Count the rows, and read or estimate alpha."""
-    # What is wrong with alpha is said before rows are counted.
+    # Alpha is checked first: counting many rows takes long.
     prior = None
     if propensity is None and estimation_method(alpha, beta, "evaluate") is None:
         prior = Prior.of(alpha, beta, "evaluate")

@@ -8,8 +8,8 @@ import numpy as np
 
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
+from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
-from recoup.evaluation.results import Estimate
 from recoup.evaluation.uncertainty import Limits
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning
 from recoup.metrics.spec import metric_spec

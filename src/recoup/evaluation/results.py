@@ -1,8 +1,8 @@
-"""What evaluate returns: small frozen objects that answer questions."""
+"""Evaluation: what evaluate returns, a frozen object that answers questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -11,38 +11,37 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.results import (
-    html_estimates,
-    html_table,
-    make_frame,
-    show_number,
-    show_range,
-    to_plain,
+from recoup._core.results import html_estimates, make_frame, to_plain
+from recoup.evaluation.estimates import (
+    Baseline,
+    Estimate,
+    OperatingPoint,
+    Sensitivity,
+    estimates_dict,
+    estimates_frame,
+    look_up,
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.curves import (
+from recoup.metrics.curve_results import (
     Band,
     CalibrationCurve,
     LiftCurve,
     MetricCurve,
     PrCurve,
     RocCurve,
-    calibration_of,
-    metric_along,
-    precision_of,
-    recovered_roc,
 )
+from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
 from recoup.metrics.measure import measure, observed_rates_at
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import Replicates, permuted_auc
-from recoup.metrics.spec import POINT_METRICS, metric_spec
+from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
@@ -53,194 +52,61 @@ if TYPE_CHECKING:
     from recoup.priors import PriorEstimate
     from recoup.selection.sensitivity import SelectionSensitivity
 
-SHOWN = ("roc_auc", "accuracy", "f1", "precision")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One metric: as observed, as recovered, and how sure that is.
-
-    Attributes
-    ----------
-    pu : float
-        Taking every unlabeled row as negative.
-    recovered : float
-        Corrected and brought into the metric's range.
-    raw : float
-        Corrected, before that. Far outside the range, alpha or beta is wrong.
-    lower, upper : float
-        Confidence interval of the recovered value; NaN where none was asked for.
-    bound_lower, bound_upper : float
-        What the ranks of the labeled rows allow for these rows, up to a confidence band
-        (Claesen et al. 2015); NaN for metrics without such bounds.
-    """
-
-    key: str
-    label: str
-    pu: float
-    recovered: float
-    raw: float
-    lower: float = np.nan
-    upper: float = np.nan
-    bound_lower: float = np.nan
-    bound_upper: float = np.nan
-
-    @classmethod
-    def make(
-        cls,
-        key: str,
-        pu: float,
-        raw: float,
-        limits: tuple[float, float],
-        recovered: float | None = None,
-        bounds: tuple[float, float] = (np.nan, np.nan),
-    ) -> Estimate:
-        """Bring a raw value and its limits into the metric's range."""
-        spec = metric_spec(key, "Estimate")
-        value = spec.clip(raw) if recovered is None else recovered
-        low, high = (spec.clip(limit) for limit in limits)
-        return cls(
-            key,
-            spec.label,
-            float(pu),
-            float(value),
-            float(raw),
-            low if np.isnan(low) else min(low, value),
-            high if np.isnan(high) else max(high, value),
-            *bounds,
-        )
-
-    def __repr__(self) -> str:
-        """Show the value with its interval."""
-        return (
-            f"Estimate({self.key}: pu {self.pu:.4g}, recovered {self.recovered:.4g} "
-            f"[{self.lower:.4g}, {self.upper:.4g}])"
-        )
-
-    def _repr_html_(self) -> str:
-        return html_estimates([self], "Estimate")
-
-
-@dataclass(frozen=True, repr=False)
-class Baseline:
-    """What a ranking without information would show: labels shuffled among the rows."""
-
-    auc_pu: float
-    shuffled_low: float
-    shuffled_high: float
-    p_value: float
-    n_permutations: int
-
-    def __repr__(self) -> str:
-        """Show the observed value against chance."""
-        return (
-            f"Baseline(auc_pu={self.auc_pu:.4g}, shuffled [{self.shuffled_low:.4g}, "
-            f"{self.shuffled_high:.4g}], p={self.p_value:.2g})"
-        )
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Sensitivity:
-    """Recovered metrics over a range of alpha."""
-
-    alphas: FloatArray
-    values: dict[str, FloatArray]
-    alpha: float
-    alpha_upper: float
-    alpha_interval: tuple[float, float] | None = None
-
-    def __repr__(self) -> str:
-        """Show the range."""
-        return (
-            f"Sensitivity({len(self.values)} metrics, alpha {self.alphas[0]:.3g} to "
-            f"{self.alphas[-1]:.3g})"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per alpha."""
-        return make_frame({"alpha": self.alphas} | self.values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists."""
-        plain: dict[str, Any] = to_plain({"alpha": self.alphas} | self.values)
-        return plain
-
-    def plot(self, ax: Any = None, metrics: Sequence[str] | None = None) -> Any:
-        """Draw metrics over alpha."""
-        from recoup.plot.curves import SensitivityDisplay
-
-        keys = metrics or SHOWN
-        display = SensitivityDisplay(
-            alphas=self.alphas,
-            values={metric_spec(key, "plot").label: self.values[key] for key in keys},
-            alpha=self.alpha,
-            alpha_upper=self.alpha_upper,
-            alpha_interval=self.alpha_interval,
-        )
-        return display.plot(ax=ax)
-
-    def _repr_html_(self) -> str:
-        places = np.unique(np.linspace(0, len(self.alphas) - 1, 9).round().astype(int))
-        columns = {"alpha": [show_number(alpha) for alpha in self.alphas[places]]}
-        for key in SHOWN:
-            label = metric_spec(key, "Sensitivity").label
-            columns[label] = [show_number(value) for value in self.values[key][places]]
-        used = show_number(self.alpha)
-        if self.alpha_interval is not None:
-            used = show_range(*self.alpha_interval)
-        return html_table(
-            columns,
-            f"Recovered metrics over alpha. In use: {used}; the scores allow up to "
-            f"{show_number(self.alpha_upper)}.",
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class OperatingPoint:
-    """All threshold metrics at one threshold (rows with score >= threshold are positive)."""
-
-    threshold: float
-    positive_rate: float
-    queue: float
-    metrics: dict[str, Estimate]
-
-    def __getitem__(self, key: str) -> Estimate:
-        """Look a metric up by its key."""
-        return _lookup(self.metrics, key, "OperatingPoint")
-
-    def __repr__(self) -> str:
-        """Show the threshold and the trade-off it makes."""
-        return (
-            f"OperatingPoint(threshold={self.threshold:.4g}, queue={self.queue:,.0f}, "
-            f"precision={self['precision'].recovered:.3g}, recall={self['recall'].recovered:.3g})"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric."""
-        return _estimates_frame(self.metrics)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "threshold": float(self.threshold),
-            "positive_rate": float(self.positive_rate),
-            "queue": float(self.queue),
-            "metrics": _estimates_dict(self.metrics),
-        }
-
-    def _repr_html_(self) -> str:
-        return html_estimates(
-            list(self.metrics.values()),
-            f"At threshold {self.threshold:.4g}: {self.queue:,.0f} rows "
-            f"({100 * self.positive_rate:.3g}%) are flagged.",
-        )
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation:
     """How good a classifier really is, recovered from positive-unlabeled scores.
 
     Made by :func:`recoup.evaluate`. ``evaluation["roc_auc"]`` is an :class:`Estimate`.
+
+    Attributes
+    ----------
+    metrics : dict of str to Estimate
+        By key of the metric.
+    alpha : float
+        Share of positives among the unlabeled rows that was used.
+    beta : float
+        Share of true positives among the labeled rows that was used.
+    pi : float
+        Share of positives in the population that is judged.
+    scheme : {"single-sample", "case-control"}
+        Whether that population is all rows, or the unlabeled rows alone.
+    threshold : float
+        Rows with a score at or above it are predicted positive.
+    confidence : float
+        Level of intervals and bounds.
+    n_labeled : float
+        Number of labeled rows, or their summed weight.
+    n_unlabeled : float
+        Number of unlabeled rows, or their summed weight.
+    n_negative : float
+        Number of rows that are known to be negative, or their summed weight.
+    feasibility : Feasibility
+        Whether the scores allow this alpha and beta.
+    notes : tuple of Note
+        Reasons to doubt the numbers, as sentences.
+    roc : RocCurve
+        The recovered ROC curve.
+    roc_band : Band or None
+        Confidence band of the recovered ROC curve; None without bootstrap replicates.
+    pr_band : Band or None
+        The same for the precision-recall curve.
+    lift_band : Band or None
+        The same for the lift curve.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    given : Given
+        The counted rows as they came in.
+    table : ScoreTable
+        The counted rows that the metrics were computed from, thinned if there were many scores.
+    mixture : Mixture
+        The shares of positives that belong to ``table``.
+    n_boot : int
+        How many bootstrap replicates were drawn.
+    seed : int
+        Where the random numbers of :attr:`baseline` start.
+    replicates : Replicates or None
+        The bootstrap replicates.
     """
 
     metrics: dict[str, Estimate]
@@ -269,7 +135,7 @@ class Evaluation:
 
     def __getitem__(self, key: str) -> Estimate:
         """Look a metric up by its key."""
-        return _lookup(self.metrics, key, "Evaluation")
+        return look_up(self.metrics, key, "Evaluation")
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys of the metrics."""
@@ -337,7 +203,19 @@ class Evaluation:
         return calibration_of(self.table, self.mixture, 10)
 
     def metric_curve(self, name: str, **params: float) -> MetricCurve:
-        """Recovered metric at every threshold."""
+        """Recovered metric at every threshold.
+
+        Parameters
+        ----------
+        name : str
+            Key of a metric of one threshold, such as ``"f1"``.
+        **params : float
+            Parameters of the metric, such as ``b=2.0`` of ``"fbeta"``.
+
+        Returns
+        -------
+        MetricCurve
+        """
         return metric_along(self.roc, name, "Evaluation.metric_curve", **params)
 
     def at(self, threshold: float) -> OperatingPoint:
@@ -358,8 +236,19 @@ class Evaluation:
     def best(self, metric: str, **params: float) -> OperatingPoint:
         """Return the operating point where a recovered metric is best.
 
-        The threshold is chosen along the valid curve (:meth:`metric_curve`) of these rows, so its
-        metrics are slightly optimistic; check them on other rows.
+        The threshold is chosen along the smoothed curve (:meth:`metric_curve`) of these rows, so
+        its metrics are slightly optimistic; check them on other rows.
+
+        Parameters
+        ----------
+        metric : str
+            Key of a metric of one threshold, such as ``"f1"``.
+        **params : float
+            Parameters of the metric, such as ``b=2.0`` of ``"fbeta"``.
+
+        Returns
+        -------
+        OperatingPoint
         """
         threshold = self.metric_curve(metric, **params).best_threshold
         return self.at(min(threshold, float(np.nextafter(self.table.scores[-1], np.inf))))
@@ -369,7 +258,7 @@ class Evaluation:
 
         Parameters
         ----------
-        thresholds : sequence of float, or int
+        thresholds : sequence of float, or int, default=20
             The thresholds, or how many to spread evenly over the rows.
 
         Returns
@@ -404,7 +293,8 @@ class Evaluation:
         Parameters
         ----------
         alphas : array-like, optional
-            By default 50 values from 0 to just past what the scores allow.
+            Shares of positives among the unlabeled rows. By default 50 values from 0 to just past
+            what the scores allow.
 
         Returns
         -------
@@ -501,11 +391,23 @@ class Evaluation:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric."""
-        return _estimates_frame(self.metrics)
+        """Return one row per metric.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns metric, pu, recovered, raw, lower, upper, bound_lower and bound_upper.
+        """
+        return estimates_frame(self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            By name of the attribute; curves and tables are left out.
+        """
         plain: dict[str, Any] = to_plain(
             {
                 "alpha": self.alpha,
@@ -519,7 +421,7 @@ class Evaluation:
                 "n_labeled": self.n_labeled,
                 "n_unlabeled": self.n_unlabeled,
                 "n_negative": self.n_negative,
-                "metrics": _estimates_dict(self.metrics),
+                "metrics": estimates_dict(self.metrics),
                 "feasibility": vars(self.feasibility),
                 "baseline": vars(self.baseline) if self.baseline else None,
                 "notes": list(self.notes),
@@ -528,7 +430,13 @@ class Evaluation:
         return plain
 
     def plot(self) -> Any:
-        """Draw ROC, precision-recall, metrics over thresholds and sensitivity to alpha."""
+        """Draw ROC, precision-recall, metrics over thresholds and sensitivity to alpha.
+
+        Returns
+        -------
+        EvaluationDisplay
+            With ``figure_`` and ``axes_``.
+        """
         from recoup.plot.evaluation import EvaluationDisplay
 
         return EvaluationDisplay.from_evaluation(self).plot()
@@ -550,32 +458,3 @@ class Evaluation:
         from recoup.report import Report
 
         return Report(self, title or "How good is this model?").write(path)
-
-
-def _lookup(metrics: dict[str, Estimate], key: str, caller: str) -> Estimate:
-    if key not in metrics:
-        reason = "it is not a metric of one threshold"
-        if metric_spec(key, caller).needs_probabilities:
-            reason = "it needs scores in [0, 1], and is not a metric of one threshold"
-        elif not metric_spec(key, caller).in_evaluate:
-            reason = "it is another metric without its parameters"
-        raise KeyError(f"{caller} has no {key!r} here: {reason}. It has {', '.join(metrics)}.")
-    return metrics[key]
-
-
-def _estimates_frame(metrics: dict[str, Estimate]) -> pd.DataFrame:
-    columns = ("pu", "recovered", "raw", "lower", "upper", "bound_lower", "bound_upper")
-    return make_frame(
-        {"metric": list(metrics)}
-        | {name: [getattr(item, name) for item in metrics.values()] for name in columns}
-    )
-
-
-def _estimates_dict(metrics: dict[str, Estimate]) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(
-        {
-            key: {name: value for name, value in vars(item).items() if name != "key"}
-            for key, item in metrics.items()
-        }
-    )
-    return plain

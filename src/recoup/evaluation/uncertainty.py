@@ -10,7 +10,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.prior import Prior
 from recoup.metrics import intervals as intervals
 from recoup.metrics.area import auc_pu
-from recoup.metrics.curves import Band
+from recoup.metrics.curve_results import Band
 from recoup.metrics.measure import observed_rates_at, raw_value
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture

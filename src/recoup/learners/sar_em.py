@@ -22,7 +22,7 @@ class SAREM(PULearner):
 
     A row is labeled with probability :math:`h(x) e(x)`, with :math:`h(x) = P(y=1 \mid x)` and
     the propensity :math:`e(x) = P(s=1 \mid y=1, x)`. The iteration is that of
-    :class:`recoup.priors.SAREM`; here h is kept for new rows.
+    :class:`recoup.priors.SAREMPrior`; here h is kept for new rows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SAREM(PULearner):
     max_iter : int, default=500
         Iterations at most. A warning says where they were too few.
     tol : float, default=1e-4
-        When to stop, as in :class:`recoup.priors.SAREM`. Smaller values take longer.
+        When to stop, as in :class:`recoup.priors.SAREMPrior`. Smaller values take longer.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. It seeds classifiers that have no seed of their own.
 

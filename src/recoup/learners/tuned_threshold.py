@@ -17,7 +17,8 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
 from recoup.learners.base import checked_labels, estimated_prior
 from recoup.metrics.area import aul
-from recoup.metrics.curves import MetricCurve, metric_along, recovered_roc
+from recoup.metrics.curve_results import MetricCurve
+from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.rates import prepare
 from recoup.metrics.scorer import checked_metric
 from recoup.priors.results import PriorEstimate

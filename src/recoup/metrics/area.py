@@ -37,6 +37,8 @@ def area_under_pr(tpr: FloatArray, fpr: FloatArray, pi: Any) -> Any:
     moving = step > 0
     slope = np.divide(step, rise, out=np.zeros_like(step), where=moving & (rise > 0))
     start = rate[..., :-1]
+    # log1p, because the rate grows by little from one of many thresholds to the next. A segment
+    # that starts at rate 0 is a straight line, and its logarithm drops out.
     growth = np.divide(rise, start, out=np.zeros_like(rise), where=start > 0)
     bend = (start * slope - tpr[..., :-1]) * np.log1p(growth)
     return np.sum(np.where(moving, pi * slope * (step - bend), 0.0), axis=-1)
@@ -46,8 +48,8 @@ def step_average_precision(tpr: FloatArray, fpr: FloatArray, pi: Any) -> Any:
     """Precision averaged over recall, each step at the precision of its lower threshold."""
     pi = np.asarray(pi)[..., None]
     rate = pi * tpr + (1 - pi) * fpr
-    # In case-control data rows above every unlabeled one make a rate of zero out of two rounded
-    # products: a little more than nothing must not be divided by.
+    # In case-control data the rate is zero where only labeled rows lie above the threshold.
+    # Rounding makes it a number like 1e-17 there, which must not be divided by.
     precision = np.divide(pi * tpr, rate, out=np.zeros_like(rate), where=rate > 1e-12)
     return np.sum(np.diff(tpr, axis=-1) * precision[..., 1:], axis=-1)
 
@@ -82,6 +84,7 @@ def direct_auc(value: Any, mixture: Mixture) -> Any:
 
 def aul_of(auc: Any, pi: Any) -> Any:
     """Area under the lift curve that goes with an AUC."""
+    # A random row is positive with chance pi; against such a row a positive wins half of the time.
     return pi / 2 + (1 - pi) * auc
 
 
@@ -117,7 +120,9 @@ def proper_score(table: ScoreTable, mixture: Mixture, losses: tuple[Any, Any]) -
     script="areaUnderRoc",
 )
 def roc_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
-    """Recover the area under the ROC curve. The scheme changes nothing here.
+    """Recover the area under the ROC curve.
+
+    The scheme changes nothing here.
 
     Examples
     --------
@@ -141,7 +146,7 @@ def roc_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
     script="stepAveragePrecision",
 )
 def average_precision(tpr: Any, fpr: Any, pi: Any) -> Any:
-    """Recover average precision (step-wise).
+    """Recover average precision: precision averaged over recall, without interpolation.
 
     Examples
     --------
@@ -165,6 +170,9 @@ def average_precision(tpr: Any, fpr: Any, pi: Any) -> Any:
 def pr_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
     """Recover the area under the precision-recall curve, with achievable interpolation.
 
+    Between two points of the curve true and false positives grow in step, so that precision does
+    not change along a straight line.
+
     Examples
     --------
     >>> pr_auc([1, 1, 0, 0], [1.0, 1.0, 0.0, 0.0], alpha=0.0)
@@ -185,10 +193,14 @@ def pr_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
 def partial_roc_auc(
     tpr: Any, fpr: Any, pi: Any, max_fpr: float = 0.1, standardize: bool = True
 ) -> Any:
-    """Recover the area under the ROC curve up to a false positive rate, ``max_fpr``.
+    """Recover the area under the ROC curve up to a false positive rate.
 
-    It is rescaled so that chance is 0.5 and perfection 1, as scikit-learn does, unless
-    ``standardize`` is False.
+    Parameters
+    ----------
+    max_fpr : float, default=0.1
+        False positive rate at which the area ends, in (0, 1].
+    standardize : bool, default=True
+        Whether to rescale so that chance is 0.5 and perfection 1, as scikit-learn does.
 
     Examples
     --------
@@ -246,6 +258,7 @@ def log_loss(p: Any) -> tuple[Any, Any]:
     >>> log_loss([1, 0], [0.8, 0.4], alpha=0.0)
     0.366985
     """
+    # As in scikit-learn, a probability of exactly 0 or 1 costs about 36, not infinity.
     safe = np.clip(p, EPSILON, 1 - EPSILON)
     return -np.log(safe), -np.log1p(-safe)
 

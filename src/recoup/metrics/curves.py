@@ -2,214 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup._core.results import html_table, make_frame, show_number, to_plain
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.curve_results import (
+    CalibrationCurve,
+    LiftCurve,
+    MetricCurve,
+    PrCurve,
+    RocCurve,
+)
 from recoup.metrics.point import positive_rate, precision
 from recoup.metrics.rates import Mixture, prepare
 from recoup.metrics.spec import metric_spec, specs
 from recoup.scores.table import ScoreTable
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-COUNTS = (
-    *("rows", "lower_tp", "lower_fp", "lower_fn", "lower_tn"),
-    *("upper_tp", "upper_fp", "upper_fn", "upper_tn"),
-)
-HEADINGS = {"fpr": "FPR", "tpr": "TPR (recall)", "ece": "expected calibration error"}
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Band:
-    """Pointwise confidence band of a curve on a grid of its horizontal axis."""
-
-    x: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class _Curve:
-    """What all curves share; fields that are arrays are columns."""
-
-    _along: ClassVar[str] = ""
-
-    def __repr__(self) -> str:
-        """Name the curve and its length."""
-        return f"{type(self).__name__}({len(self._columns()['threshold']):,} thresholds)"
-
-    def _columns(self) -> dict[str, Any]:
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per threshold."""
-        return make_frame(self._columns())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain lists and numbers."""
-        plain: dict[str, Any] = to_plain(
-            {item.name: getattr(self, item.name) for item in fields(self)}
-        )
-        return plain
-
-    def _repr_html_(self) -> str:
-        """Show some points, at given shares along the curve or evenly over its thresholds."""
-        columns = self._columns()
-        length = len(columns["threshold"])
-        places = np.linspace(0, length - 1, 11).round().astype(int)
-        if self._along:
-            way = columns[self._along]
-            places = np.minimum(np.searchsorted(way, SHARES), length - 1)
-        places = np.unique(places)
-        shown = {
-            _heading(name): [
-                show_number(value, ",.0f" if name in COUNTS else "") for value in values[places]
-            ]
-            for name, values in columns.items()
-            if not name.startswith("raw_")
-        }
-        facts = ""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, float | str):
-                text = value if isinstance(value, str) else show_number(value)
-                facts += f"; {_heading(item.name)} {text}"
-        return html_table(shown, f"{type(self).__name__}: {length:,} thresholds{facts}")
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class RocCurve(_Curve):
-    """Recovered true and false positive rates, from the highest threshold down.
-
-    ``tpr`` and ``fpr`` never fall and stay in [0, 1]; ``raw_tpr`` and ``raw_fpr`` are the unmixed
-    rates as they came out, which sampling noise may bend back or push outside.
-    """
-
-    _along: ClassVar[str] = "fpr"
-
-    fpr: FloatArray
-    tpr: FloatArray
-    threshold: FloatArray
-    raw_fpr: FloatArray
-    raw_tpr: FloatArray
-    pi: float
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the curve."""
-        from recoup.plot.curves import RocDisplay
-
-        return RocDisplay(fpr=self.fpr, tpr=self.tpr, name="Recovered").plot(ax=ax, **style)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class PrCurve(_Curve):
-    """Recovered precision and recall, from the highest threshold down."""
-
-    _along: ClassVar[str] = "recall"
-
-    precision: FloatArray
-    recall: FloatArray
-    threshold: FloatArray
-    pi: float
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the curve."""
-        from recoup.plot.curves import PrDisplay
-
-        display = PrDisplay(
-            recall=self.recall, precision=self.precision, pi=self.pi, name="Recovered"
-        )
-        return display.plot(ax=ax, **style)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class LiftCurve(_Curve):
-    """Recall against the share of rows predicted positive."""
-
-    _along: ClassVar[str] = "positive_rate"
-
-    positive_rate: FloatArray
-    tpr: FloatArray
-    threshold: FloatArray
-    pi: float
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the curve."""
-        from recoup.plot.curves import LiftDisplay
-
-        display = LiftDisplay(
-            positive_rate=self.positive_rate, tpr=self.tpr, pi=self.pi, name="Recovered"
-        )
-        return display.plot(ax=ax, **style)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class MetricCurve(_Curve):
-    """A metric over thresholds, with the threshold where it is best.
-
-    Values follow the valid curve, whose rates never fall; ``Evaluation.at`` counts rows at one
-    threshold as they are, so the two differ where sampling noise had to be smoothed.
-    """
-
-    metric: str
-    threshold: FloatArray
-    values: FloatArray
-    best_threshold: float
-    best_value: float
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the metric over thresholds."""
-        from recoup.plot.curves import MetricDisplay
-
-        display = MetricDisplay(
-            threshold=self.threshold,
-            values=self.values,
-            best_threshold=self.best_threshold,
-            name=metric_spec(self.metric, "plot").label,
-        )
-        return display.plot(ax=ax, **style)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class CalibrationCurve(_Curve):
-    """Recovered share of positives in bins of the score, and the expected calibration error."""
-
-    threshold: FloatArray
-    mean_score: FloatArray
-    positive_share: FloatArray
-    raw_positive_share: FloatArray
-    rows: FloatArray
-    ece: float
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the calibration curve."""
-        from recoup.plot.curves import CalibrationDisplay
-
-        display = CalibrationDisplay(
-            mean_score=self.mean_score, positive_share=self.positive_share, name="Recovered"
-        )
-        return display.plot(ax=ax, **style)
-
-
-def _heading(name: str) -> str:
-    return HEADINGS.get(name, name.replace("_", " "))
-
 
 def recovered_roc(table: ScoreTable, mixture: Mixture) -> RocCurve:
-    """Unmix the rates at every score and make the curve valid."""
+    """Unmix the rates at every score, and smooth them so that they never fall.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows, known negatives folded in.
+    mixture : Mixture
+        Shares of positives in the two samples and in the population.
+
+    Returns
+    -------
+    RocCurve
+    """
     raw_tpr, raw_fpr = mixture.true_rates(table.heads("labeled"), table.heads("unlabeled"))
     raw_tpr, raw_fpr = np.append(0.0, raw_tpr), np.append(0.0, raw_fpr)
+    # The first point stands for no rows; isotonic regression wants weights above zero.
     weights = np.append(1e-9, (table.labeled + table.unlabeled)[::-1])
     return RocCurve(
         fpr=monotone_rate(raw_fpr, weights),
@@ -222,7 +51,20 @@ def recovered_roc(table: ScoreTable, mixture: Mixture) -> RocCurve:
 
 
 def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
-    """Nearest rate (weighted least squares) that never falls and stays in [0, 1]."""
+    """Nearest rate (weighted least squares) that never falls and stays in [0, 1].
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n,)
+        Rates from the highest threshold down.
+    weights : ndarray of shape (n,)
+        Rows behind each of them.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        From 0 to 1.
+    """
     if (raw[1:] >= raw[:-1]).all():
         rate = np.clip(raw, 0.0, 1.0)
     else:
@@ -230,12 +72,23 @@ def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
 
         rising = isotonic_regression(raw, weights=np.maximum(weights, 1e-9)).x
         rate = np.clip(rising, 0.0, 1.0)
+    # Regression moves the ends too; a curve goes from (0, 0) to (1, 1).
     rate[0], rate[-1] = 0.0, 1.0
     return rate
 
 
 def precision_of(roc: RocCurve) -> FloatArray:
-    """Precision along a curve; where nothing is predicted positive yet, that of the first point."""
+    """Precision along a curve; where nothing is predicted positive yet, that of the first point.
+
+    Parameters
+    ----------
+    roc : RocCurve
+        Smoothed rates.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
     values = np.asarray(precision.from_rates(roc.tpr, roc.fpr, roc.pi))
     defined = np.flatnonzero(~np.isnan(values))
     values[: defined[0]] = values[defined[0]]
@@ -243,7 +96,23 @@ def precision_of(roc: RocCurve) -> FloatArray:
 
 
 def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> MetricCurve:
-    """Evaluate a threshold metric along a curve."""
+    """Evaluate a threshold metric along a curve.
+
+    Parameters
+    ----------
+    roc : RocCurve
+        Smoothed rates.
+    name : str
+        Key of a metric of one threshold.
+    caller : str
+        Who asks, for the error message.
+    **params : float
+        Parameters of the metric, such as ``b=2.0`` of ``"fbeta"``.
+
+    Returns
+    -------
+    MetricCurve
+    """
     spec = metric_spec(name, caller)
     if spec.kind != "point":
         raise InvalidInputError(
@@ -257,11 +126,27 @@ def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> Metr
 
 
 def calibration_of(table: ScoreTable, mixture: Mixture, n_bins: int) -> CalibrationCurve:
-    """Recover the share of positives in quantile bins of the score."""
+    """Recover the share of positives in quantile bins of the score.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    mixture : Mixture
+        Shares of positives in the two samples and in the population.
+    n_bins : int
+        How many bins with equally many rows; fewer where scores are tied.
+
+    Returns
+    -------
+    CalibrationCurve
+    """
     rows = mixture.rows(table)
     cumulative = np.cumsum(rows)
     cuts = np.searchsorted(cumulative, cumulative[-1] * np.arange(1, n_bins) / n_bins, "left") + 1
     starts = np.unique(np.append(0, cuts[cuts < len(rows)]))
+    # Share of all positives that falls into a bin; Bayes' rule turns it into the share of
+    # positives in the bin.
     of_positives, _ = mixture.true_rates(
         np.add.reduceat(table.labeled, starts) / table.n_labeled,
         np.add.reduceat(table.unlabeled, starts) / table.n_unlabeled,
@@ -295,10 +180,17 @@ def roc_curve(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,)
         Higher is more positive.
-    alpha, beta : float
-        Shares of positives among unlabeled and among labeled rows.
-    scheme, sample_weight, propensity
-        As for :func:`recoup.metrics.accuracy`.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. Not needed with ``propensity``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) of each row, for labels that are not a random sample of the
+        positives. Takes the place of alpha.
 
     Returns
     -------
@@ -324,27 +216,107 @@ def roc_curve(
     return recovered_roc(table, mixture)
 
 
-def pr_curve(s: ArrayLike, scores: ArrayLike, **options: Any) -> PrCurve:
-    """Recover the precision-recall curve; options as for :func:`roc_curve`.
+def pr_curve(
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: float | None = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> PrCurve:
+    """Recover the precision-recall curve.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. Not needed with ``propensity``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) of each row, for labels that are not a random sample of the
+        positives. Takes the place of alpha.
+
+    Returns
+    -------
+    PrCurve
+        With ``precision``, ``recall`` and ``threshold``.
 
     Examples
     --------
     >>> pr_curve([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], alpha=0.25).precision.round(3)
     array([1.   , 1.   , 0.667, 0.8  , 0.625])
     """
-    roc = roc_curve(s, scores, **options)
+    roc = roc_curve(
+        s,
+        scores,
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
     return PrCurve(precision_of(roc), roc.tpr, roc.threshold, roc.pi)
 
 
-def lift_curve(s: ArrayLike, scores: ArrayLike, **options: Any) -> LiftCurve:
-    """Recover the lift curve; options as for :func:`roc_curve`.
+def lift_curve(
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: float | None = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+) -> LiftCurve:
+    """Recover the lift curve: recall against the share of rows predicted positive.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. Not needed with ``propensity``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) of each row, for labels that are not a random sample of the
+        positives. Takes the place of alpha.
+
+    Returns
+    -------
+    LiftCurve
+        With ``positive_rate``, ``tpr`` and ``threshold``.
 
     Examples
     --------
     >>> lift_curve([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], alpha=0.0).positive_rate
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    roc = roc_curve(s, scores, **options)
+    roc = roc_curve(
+        s,
+        scores,
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
     rate = positive_rate(roc.tpr, roc.fpr, roc.pi)
     return LiftCurve(rate, roc.tpr, roc.threshold, roc.pi)
 
@@ -355,25 +327,95 @@ def metric_curve(
     scores: ArrayLike,
     *,
     params: dict[str, float] | None = None,
-    **options: Any,
+    alpha: float | None = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
 ) -> MetricCurve:
-    """Recover a metric at every threshold, and its best one; options as for :func:`roc_curve`.
+    """Recover a metric at every threshold, and its best one.
+
+    Parameters
+    ----------
+    name : str
+        Key of a metric of one threshold, such as ``"f1"``.
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    params : dict, optional
+        Parameters of the metric, such as ``{"b": 2.0}`` of ``"fbeta"``.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. Not needed with ``propensity``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) of each row, for labels that are not a random sample of the
+        positives. Takes the place of alpha.
+
+    Returns
+    -------
+    MetricCurve
+        With ``threshold``, ``values``, ``best_threshold`` and ``best_value``.
 
     Examples
     --------
     >>> metric_curve("f1", [1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], alpha=0.25).best_threshold
     0.7
     """
-    roc = roc_curve(s, scores, **options)
+    roc = roc_curve(
+        s,
+        scores,
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
     return metric_along(roc, name, "metric_curve", **(params or {}))
 
 
 def calibration_curve(
-    s: ArrayLike, scores: ArrayLike, *, n_bins: int = 10, **options: Any
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    n_bins: int = 10,
+    alpha: float | None = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
 ) -> CalibrationCurve:
     """Recover how often rows with a given predicted probability are really positive.
 
-    Options as for :func:`roc_curve`; scores must be probabilities.
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Predicted probabilities of being positive, in [0, 1].
+    n_bins : int, default=10
+        How many bins with equally many rows; fewer where scores are tied.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. Not needed with ``propensity``.
+    beta : float, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) of each row, for labels that are not a random sample of the
+        positives. Takes the place of alpha.
+
+    Returns
+    -------
+    CalibrationCurve
+        With ``mean_score``, ``positive_share`` and ``ece``.
 
     Examples
     --------
@@ -381,7 +423,16 @@ def calibration_curve(
     >>> curve.mean_score, curve.positive_share, curve.ece
     (array([0.15, 0.75]), array([0., 1.]), 0.2)
     """
-    table, mixture = prepare(s, scores, caller="calibration_curve", **options)
+    table, mixture = prepare(
+        s,
+        scores,
+        caller="calibration_curve",
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        sample_weight=sample_weight,
+        propensity=propensity,
+    )
     check_probabilities(table, "calibration_curve")
     if not isinstance(n_bins, Integral) or n_bins < 1:
         raise InvalidInputError(
@@ -391,7 +442,15 @@ def calibration_curve(
 
 
 def check_probabilities(table: ScoreTable, caller: str) -> None:
-    """Require scores in [0, 1]."""
+    """Require scores in [0, 1].
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    caller : str
+        Who asks, for the error message.
+    """
     if not table.holds_probabilities:
         low, high = table.score_range
         raise InvalidInputError(

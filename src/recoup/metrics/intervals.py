@@ -64,6 +64,8 @@ def mover(
         [at(rate, fpr_pu) for rate in wilson(tpr_pu, sizes[0], z)],
         [at(tpr_pu, rate) for rate in wilson(fpr_pu, sizes[1], z)],
     )
+    # MOVER: distances of the metric at the limits of each rate, squared and added, as if the two
+    # rates were the only and independent sources of error. A metric may fall with a rate.
     for ends in limits:
         below += np.maximum(value - np.minimum(*ends), 0.0) ** 2
         above += np.maximum(np.maximum(*ends) - value, 0.0) ** 2
@@ -102,8 +104,10 @@ def average_precision_influence(table: ScoreTable, mixture: Mixture) -> Influenc
     heads_l, heads_u = table.heads("labeled"), table.heads("unlabeled")
     tpr = tpr_l * heads_l + tpr_u * heads_u
     rate = rate_l * heads_l + rate_u * heads_u
-    # Scores without rows of either group (only known negatives) may come before any mass.
+    # Above the first row of either group (only known negatives there) the rate is zero.
     inverse = np.divide(1.0, rate, out=np.zeros_like(rate), where=rate > 1e-12)
+    # Average precision is the sum over k of pi * (tpr_k - tpr_{k-1}) * tpr_k / rate_k. What follows
+    # are its derivatives in tpr_k and rate_k.
     step = np.diff(tpr, prepend=0.0)
     gain = tpr * inverse
     by_tpr = pi * (gain + step * inverse - np.append(gain[1:], 0.0))
@@ -197,6 +201,7 @@ def logit_interval(value: float, error: float, quantile: float) -> tuple[float, 
     """Interval for a share, symmetric on the logit scale."""
     from scipy.special import expit, logit
 
+    # The delta method divides by value * (1 - value), which must not vanish.
     inside = float(np.clip(value, 1e-4, 1 - 1e-4))
     half = quantile * error / (inside * (1 - inside))
     return float(expit(logit(inside) - half)), float(expit(logit(inside) + half))
@@ -223,5 +228,6 @@ def _masses(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
 
 
 def _from_below(values: FloatArray) -> FloatArray:
+    # A row at a score counts in the head of that score and of all lower ones.
     total: FloatArray = np.cumsum(values[::-1])[::-1]
     return total

@@ -6,7 +6,8 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup.metrics.area import auc_pu, proper_score
-from recoup.metrics.curves import RocCurve, recovered_roc
+from recoup.metrics.curve_results import RocCurve
+from recoup.metrics.curves import recovered_roc
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, evaluated_specs
 from recoup.scores.table import ScoreTable

@@ -14,7 +14,8 @@ import numpy as np
 from recoup.metrics.expression import Expression
 from recoup.metrics.spec import POINT_METRICS, point_metric
 
-# Rates come from sums and differences, so that nothing can look like a little.
+# Rates are sums and differences of rounded numbers: a denominator that should be zero may be as
+# large as 1e-16.
 LEAST = 1e-12
 
 
@@ -133,7 +134,12 @@ def npv(tpr: Any, fpr: Any, pi: Any) -> Any:
     "fbeta", "F-beta", source="Ramola et al. 2019, Eq. 14", in_evaluate=False, in_bench=False
 )
 def fbeta(tpr: Any, fpr: Any, pi: Any, b: float = 1.0) -> Any:
-    r"""Recover :math:`F_b = (1+b^2)\pi\gamma / (b^2\pi + \theta)`; pass ``b=2`` to favour recall.
+    r"""Recover :math:`F_b = (1+b^2)\pi\gamma / (b^2\pi + \theta)`.
+
+    Parameters
+    ----------
+    b : float, default=1.0
+        How many times as much recall counts as precision. 2.0 favors recall, 0.5 precision.
 
     Examples
     --------
@@ -204,6 +210,13 @@ def lift(tpr: Any, fpr: Any, pi: Any) -> Any:
 @point_metric("expected_cost", "Expected cost", high=np.inf, higher_is_better=False, in_bench=False)
 def expected_cost(tpr: Any, fpr: Any, pi: Any, fp_cost: float = 1.0, fn_cost: float = 1.0) -> Any:
     r"""Recover the cost per row, :math:`c_{fn}\pi(1-\gamma) + c_{fp}(1-\pi)\eta`.
+
+    Parameters
+    ----------
+    fp_cost : float, default=1.0
+        Cost of a negative that is predicted positive.
+    fn_cost : float, default=1.0
+        Cost of a positive that is predicted negative.
 
     Examples
     --------

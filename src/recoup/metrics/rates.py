@@ -29,6 +29,7 @@ from recoup.scores.table import ScoreTable
 
 def unmix(on_labeled: Any, on_unlabeled: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
     """Turn averages over labeled and unlabeled rows into averages over the two classes."""
+    # Theorem 1 of Jain et al. 2017. Errors of the averages grow by 1 / (beta - alpha).
     gap = beta - alpha
     positives = ((1 - alpha) * on_labeled - (1 - beta) * on_unlabeled) / gap
     negatives = (beta * on_unlabeled - alpha * on_labeled) / gap
@@ -44,10 +45,14 @@ def true_rates(tpr_pu: Any, fpr_pu: Any, *, alpha: Any, beta: Any = 1.0) -> tupl
 
     Parameters
     ----------
-    tpr_pu, fpr_pu : float or ndarray
-        Share of labeled and of unlabeled rows predicted positive.
-    alpha, beta : float or ndarray
-        Shares of positives among unlabeled and among labeled rows.
+    tpr_pu : float or ndarray
+        Share of the labeled rows that are predicted positive.
+    fpr_pu : float or ndarray
+        Share of the unlabeled rows that are predicted positive.
+    alpha : float or ndarray
+        Share of positives among the unlabeled rows.
+    beta : float or ndarray, default=1.0
+        Share of true positives among the labeled rows; 1.0 if every label is right.
 
     Returns
     -------
@@ -78,13 +83,16 @@ def observed_rates(
     s : array-like of shape (n,)
         1 labeled, 0 unlabeled; rows with -1 are left out.
     y_pred : array-like of shape (n,)
-        0 or 1.
+        Predictions, 0 or 1.
     sample_weight : array-like of shape (n,), optional
         Row weights.
 
     Returns
     -------
-    tpr_pu, fpr_pu : float
+    tpr_pu : float
+        Share of the labeled rows that are predicted positive.
+    fpr_pu : float
+        Share of the unlabeled rows that are predicted positive.
 
     Examples
     --------
@@ -103,8 +111,19 @@ def observed_rates(
 class Mixture:
     """The shares of positives in the two samples and in the population that is judged.
 
-    ``alpha`` is the share among all rows that the table counts as unlabeled, known negatives that
-    were folded in included. Fields may be arrays of draws; everything then works draw by draw.
+    Fields may be arrays of draws; everything then works draw by draw.
+
+    Parameters
+    ----------
+    alpha : float or ndarray
+        Share of positives among all rows that the table counts as unlabeled. Known negatives that
+        were folded in are among them.
+    beta : float or ndarray
+        Share of true positives among the labeled rows.
+    pi : float or ndarray
+        Share of positives in the population that is judged.
+    scheme : {"single-sample", "case-control"}
+        Whether that population is all rows, or the unlabeled rows alone.
     """
 
     alpha: Any
@@ -115,8 +134,10 @@ class Mixture:
     @classmethod
     def of(cls, table: ScoreTable, alpha: Any, beta: Any, scheme: Scheme) -> Mixture:
         """Work out the shares for a table, from alpha among the rows that are really unlabeled."""
+        # The known negatives among the rows counted as unlabeled hold no positives.
         alpha = alpha * (1 - table.n_known / table.n_unlabeled)
         if scheme == "case-control":
+            # A copy, so that pi and alpha are never the same array.
             return cls(alpha, beta, alpha + 0.0, scheme)
         positives = table.n_labeled * beta + table.n_unlabeled * alpha
         return cls(alpha, beta, positives / table.n_rows, scheme)
@@ -245,6 +266,7 @@ def propensity_table(
     follow h1 and all rows together follow the population, whose share of positives is the mean
     of s/e. That is the case-control scheme with every row counted as unlabeled.
     """
+    # Labeled rows appear twice in the table: weighted by 1/e as positives, and once as rows.
     labeled, others = propensity_rows(s, scores, propensity, sample_weight, caller)
     values, weights, positives = labeled
     total = weights.sum() + others[1].sum()

@@ -19,8 +19,17 @@ RESAMPLE_BINS = 512
 class Replicates:
     """Observed rates of bootstrap replicates, each from (0, 0) to (1, 1), one row a replicate.
 
-    ``table`` is the thinned table that was resampled. ``alpha`` holds each replicate's own share
-    of positives where the rows themselves tell it, as propensities do.
+    Parameters
+    ----------
+    tpr_pu : ndarray of shape (n_boot, n_scores + 1)
+        Shares of the labeled rows at or above each score.
+    fpr_pu : ndarray of shape (n_boot, n_scores + 1)
+        Shares of the unlabeled rows at or above each score.
+    table : ScoreTable
+        The thinned table that was resampled.
+    alpha : ndarray of shape (n_boot,), optional
+        Each replicate's own share of positives, where the rows themselves tell it, as
+        propensities do.
     """
 
     tpr_pu: FloatArray
@@ -51,6 +60,7 @@ def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Repli
     for counts, size in zip(
         (coarse.labeled, coarse.unlabeled), coarse.effective_sizes, strict=True
     ):
+        # As many rows as carry the information of the weighted ones.
         draws = rng.multinomial(max(round(size), 1), counts[::-1] / counts.sum(), size=n_boot)
         heads = np.zeros((n_boot, len(counts) + 1))
         np.cumsum(draws, axis=1, out=heads[:, 1:])
@@ -95,7 +105,8 @@ def bootstrap_weighted_rows(
 
     scores, row_weight, positives = labeled
     mass, squares, rows = per_bin(scores, positives, positives**2, row_weight)
-    # A sum of weights drawn a Poisson number of times, matched in mean and variance.
+    # A sum of weights, each drawn a Poisson number of times, has mean sum(w) and variance
+    # sum(w^2). One Poisson variable with mean (sum w)^2 / sum w^2, scaled, has the same two.
     effective = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)
     share = np.divide(1.0, effective, out=np.zeros_like(mass), where=effective > 0)
     drawn = rng.poisson(effective, size=(n_boot, len(mass))) * share
@@ -120,7 +131,7 @@ def permuted_auc(
     """AUC_pu on a thinned table, as observed and with labels shuffled among the rows."""
     coarse = table.thin(RESAMPLE_BINS)
     sizes = [max(round(size), 1) for size in coarse.effective_sizes]
-    # Hypergeometric draws want whole rows below 1e9; more rows change nothing by then.
+    # NumPy's hypergeometric draws refuse 1e9 rows and more; scaled down, nothing visible changes.
     scale = min(1.0, 9e8 / sum(sizes))
     sizes = [max(round(size * scale), 1) for size in sizes]
     share = (coarse.labeled / coarse.n_labeled * sizes[0]) + (

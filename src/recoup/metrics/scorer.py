@@ -38,7 +38,7 @@ def make_scorer(
     ----------
     name : str
         Any metric of this module: ``"f1"``, ``"roc_auc"``, ``"aul"``, ``"brier"``, ...
-    alpha : float, prior estimate, or "estimate"
+    alpha : float, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows, or a result with that number as its
         attribute ``alpha``. ``"estimate"`` takes what the fitted model has estimated from its
         training rows, and the beta that belongs to it: wrap the classifier in
@@ -98,7 +98,7 @@ def _scorer_by_model(name: str, beta: Any, scheme: Scheme, params: dict[str, Any
             f"make_scorer takes beta from the model too where alpha='estimate'. Got "
             f"beta={brief(beta)}. Leave it out, or pass alpha as a number."
         )
-    # Any alpha will do to find settings that can never work.
+    # Settings that can never work fail with any alpha, so with this one too.
     checked_metric(name, {"alpha": 0.0, "beta": 1.0, "scheme": scheme} | params, "make_scorer")
     return _ByModel(name, scheme, params)
 
@@ -124,7 +124,7 @@ def _prior_of(model: Any) -> tuple[float, float]:
         prior = getattr(inner, "prior_", None)
         if prior is not None:
             return float(prior.alpha), float(prior.beta)
-        # In scikit-learn this is the name of a penalty.
+        # scikit-learn's own models, such as RidgeCV, call a penalty alpha_.
         if hasattr(inner, "alpha_") and not type(inner).__module__.startswith("sklearn."):
             return float(inner.alpha_), float(getattr(inner, "beta_", 1.0))
         if hasattr(inner, "best_estimator_"):

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import FloatArray, Scheme, did_you_mean
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.intervals import Influence, point_influence, proper_influence
+from recoup.metrics.public_function import public_function
 from recoup.metrics.rates import Mixture, prepare
 from recoup.scores.table import ScoreTable
 
@@ -39,37 +40,6 @@ HEADINGS: dict[Kind, str] = {
 # Learners of a benchmark give decision values, which are no probabilities.
 KINDS_BENCHED: tuple[Kind, ...] = ("point", "area")
 
-_SHARED = """    alpha : float
-        Share of positives among the unlabeled rows. Not needed with ``propensity``{unless}.
-    beta : float, default=1.0
-        Share of true positives among the labeled rows.
-    scheme : {{"single-sample", "case-control"}}, default="single-sample"
-        Whether performance is about all rows, or about the unlabeled rows alone.
-    sample_weight : array-like of shape (n,), optional
-        Row weights.
-    propensity : array-like of shape (n,), optional
-        P(labeled | positive, x) of each row, for labels that are not a random sample of the
-        positives. Takes the place of alpha.
-{more}
-    Returns
-    -------
-    float
-        Not clipped: a value outside the metric's range says that alpha or beta is wrong.
-"""
-PARAMETERS = """
-
-    Parameters
-    ----------
-    s : array-like of shape (n,)
-        1 labeled positive, 0 unlabeled, -1 known negative.
-    {answers} : array-like of shape (n,)
-        {about}
-"""
-_METHOD = """    method : {"indirect", "direct"}, default="indirect"
-        Area under the recovered curve, which Jain et al. (2017) found more accurate, or the
-        formula applied to AUC_pu, which can leave the range.
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class MetricSpec:
@@ -79,20 +49,24 @@ class MetricSpec:
     ----------
     key : str
         Its name in code, files and on the command line.
-    label, short : str
-        Its name for people, and a shorter one for headings of tables.
+    label : str
+        Its name for people.
     kind : {"area", "point", "proper"}
         Of a ranking, of predictions at one threshold, or of predicted probabilities.
     formula : callable
         Of a point metric, the value for true rates ``(tpr, fpr, pi)``; of an area, the same along
         a curve from (0, 0) to (1, 1); of a proper score, the losses of a probability if the row
         is positive and if it is negative.
-    low, high : float
-        Range of the values.
+    low : float
+        Lowest value.
+    high : float
+        Highest value; infinity if there is none.
     higher_is_better : bool
         Whether more is better.
     source : str
         Where the formula comes from.
+    short : str
+        A shorter name, for headings of tables. By default the label.
     influence : callable or None
         How much a row at each score of a table, highest first, moves the value: called with the
         table, the mixture and the threshold. Without one, bootstrap replicates give the interval,
@@ -114,8 +88,10 @@ class MetricSpec:
     has_bounds : bool
         Whether the value grows, or falls, with the true positives at every threshold, so that
         the extreme contingency tables bound it.
-    in_evaluate, in_bench : bool
-        Whether evaluations and benchmarks hold it.
+    in_evaluate : bool
+        Whether evaluations hold it.
+    in_bench : bool
+        Whether benchmarks hold it.
     sklearn : tuple of (str, mapping) or None
         Function of ``sklearn.metrics`` that gives the true value, and its options.
     script : str or None
@@ -178,11 +154,33 @@ class MetricSpec:
         return HEADINGS[self.kind]
 
     def clip(self, value: float) -> float:
-        """Bring a raw value into the metric's range."""
+        """Bring a raw value into the metric's range.
+
+        Parameters
+        ----------
+        value : float
+            As the correction gives it.
+
+        Returns
+        -------
+        float
+        """
         return float(np.clip(value, self.low, self.high))
 
     def along(self, tpr: FloatArray, fpr: FloatArray, pi: Any) -> FloatArray:
-        """Return the area under each of many curves, one per row, with one pi each."""
+        """Return the area under each of many curves, one per row, with one pi each.
+
+        Parameters
+        ----------
+        tpr, fpr : ndarray of shape (n, k)
+            True and false positive rates, one curve per row.
+        pi : float or ndarray of shape (n,)
+            Share of positives in the population.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         if self.many:
             return np.asarray(self.formula(tpr, fpr, pi), float)
         shares = np.broadcast_to(np.asarray(pi, float), len(tpr))
@@ -191,7 +189,13 @@ class MetricSpec:
         )
 
     def described(self) -> dict[str, Any]:
-        """Return what people and pages read of it, as plain values."""
+        """Return what people and pages read of it, as plain values.
+
+        Returns
+        -------
+        dict
+            By name of the attribute.
+        """
         names = ("key", "label", "low", "high", "higher_is_better", "kind", "source")
         more = ("needs_alpha", "needs_probabilities", "has_bounds", "in_evaluate", "in_bench")
         return {name: getattr(self, name) for name in (*names, *more)}
@@ -260,9 +264,28 @@ def point_metric(
 
     Parameters
     ----------
-    key, label, low, high, higher_is_better, source, has_bounds, **more
-        As for :class:`MetricSpec`. Set ``has_bounds=False`` for a formula that does not grow, or
-        fall, with the true positives while the number of positives stays.
+    key : str
+        Name of the metric in code, files and on the command line.
+    label : str
+        Name for people.
+    low : float, default=0.0
+        Lowest value.
+    high : float, default=1.0
+        Highest value; infinity if there is none.
+    higher_is_better : bool, default=True
+        Whether more is better.
+    source : str, default=""
+        Where the formula comes from.
+    has_bounds : bool, default=True
+        Whether the extreme contingency tables bound it. False for a formula that neither grows nor
+        falls with the true positives while the number of positives stays.
+    **more
+        Other attributes of :class:`MetricSpec`.
+
+    Returns
+    -------
+    callable
+        Decorator of the formula.
 
     Examples
     --------
@@ -319,7 +342,7 @@ def point_metric(
             )
             return float(formula(tpr, fpr, mixture.pi, **params))
 
-        metric: PointMetric = _public(compute, spec, "y_pred", "Predictions, 0 or 1.")
+        metric: PointMetric = public_function(compute, spec, "y_pred", "Predictions, 0 or 1.")
         metric.from_rates = formula
         METRICS[key], POINT_METRICS[key] = spec, metric
         return metric
@@ -344,10 +367,28 @@ def area_metric(
 
     Parameters
     ----------
-    key, label, low, high, higher_is_better, source, **more
-        As for :class:`MetricSpec`.
+    key : str
+        Name of the metric in code, files and on the command line.
+    label : str
+        Name for people.
+    low : float, default=0.0
+        Lowest value.
+    high : float, default=1.0
+        Highest value; infinity if there is none.
+    higher_is_better : bool, default=True
+        Whether more is better.
+    source : str, default=""
+        Where the formula comes from.
     influence : callable, optional
-        Called with the table and the mixture.
+        How much a row at each score of a table, highest first, moves the value; called with the
+        table and the mixture.
+    **more
+        Other attributes of :class:`MetricSpec`.
+
+    Returns
+    -------
+    callable
+        Decorator of the formula.
 
     Examples
     --------
@@ -417,7 +458,7 @@ def area_metric(
             curve = recovered_roc(table, mixture)
             return float(formula(curve.tpr, curve.fpr, curve.pi, **params))
 
-        metric: ScoreMetric = _public(compute, spec, "scores", "Higher is more positive.")
+        metric: ScoreMetric = public_function(compute, spec, "scores", "Higher is more positive.")
         METRICS[key], AREA_METRICS[key] = spec, metric
         return metric
 
@@ -435,7 +476,25 @@ def proper_metric(
     """Make a public metric of PU rows from the losses of a predicted probability.
 
     The formula takes a probability and returns its loss if the row is positive, and if it is
-    negative. Parameters are as for :class:`MetricSpec`; less is better.
+    negative. Less is better.
+
+    Parameters
+    ----------
+    key : str
+        Name of the metric in code, files and on the command line.
+    label : str
+        Name for people.
+    high : float, default=1.0
+        Highest value; infinity if there is none.
+    source : str, default=""
+        Where the formula comes from.
+    sklearn : tuple of (str, mapping), optional
+        Function of ``sklearn.metrics`` that gives the true value, and its options.
+
+    Returns
+    -------
+    callable
+        Decorator of the formula.
     """
 
     def decorate(losses: Callable[[Any], tuple[Any, Any]]) -> ScoreMetric:
@@ -461,27 +520,11 @@ def proper_metric(
             check_probabilities(table, key)
             return proper_score(table, mixture, losses(table.centers))
 
-        metric: ScoreMetric = _public(compute, spec, "scores", "Predicted probabilities.")
+        metric: ScoreMetric = public_function(compute, spec, "scores", "Predicted probabilities.")
         METRICS[key], AREA_METRICS[key] = spec, metric
         return metric
 
     return decorate
-
-
-def _public(compute: Any, spec: MetricSpec, answers: str, about: str) -> Any:
-    """Give a function of rows the name and the words of its formula."""
-    formula = spec.formula
-    text, mark, examples = (formula.__doc__ or "").partition("\n\n    Examples")
-    words = PARAMETERS.format(answers=answers, about=about)
-    words += _SHARED.format(
-        unless="" if spec.needs_alpha else ", or where every label is right",
-        more=_METHOD if spec.from_auc_pu and spec.needs_alpha else "",
-    )
-    compute.__doc__ = text.rstrip() + words + mark[1:] + examples
-    compute.__name__ = compute.__qualname__ = formula.__name__
-    compute.__module__ = formula.__module__
-    compute.spec = spec
-    return compute
 
 
 def forget(key: str) -> None:

@@ -62,11 +62,12 @@ class CriticalDifferenceDisplay(_Display):
         Learners, best first.
     ranks : array of shape (n,)
         Their average ranks, ascending.
-    critical_difference : float
-        Drawn as a bar of this length; NaN draws none.
-    cliques : sequence of sequence of int
+    critical_difference : float, default=nan
+        Difference of ranks that counts as significant, drawn as a bar of this length; nan draws
+        none.
+    cliques : sequence of sequence of int, default=()
         Places in ``names`` of learners to be joined.
-    name : str
+    name : str, default=""
         What was ranked.
     """
 
@@ -77,7 +78,18 @@ class CriticalDifferenceDisplay(_Display):
     name: str = ""
 
     def plot(self, ax: Any = None) -> CriticalDifferenceDisplay:
-        """Draw the diagram; ``line_`` is the axis of ranks."""
+        """Draw the diagram; ``line_`` is the axis of ranks.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        CriticalDifferenceDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         n = len(self.names)
         on_left = (n + 1) // 2
         n_bars = len(self.cliques)
@@ -134,9 +146,13 @@ class RankDisplay(_Display):
     ----------
     names : sequence of str
         Learners, best first.
-    ranks, lower, upper : array of shape (n,)
-        Average ranks and where they lie; intervals that are NaN are not drawn.
-    name : str
+    ranks : array of shape (n,)
+        Their average ranks.
+    lower : array of shape (n,)
+        Lower limits of the ranks; nan draws no interval.
+    upper : array of shape (n,)
+        Upper limits of the ranks.
+    name : str, default=""
         What was ranked.
     """
 
@@ -147,7 +163,18 @@ class RankDisplay(_Display):
     name: str = ""
 
     def plot(self, ax: Any = None) -> RankDisplay:
-        """Draw a dot and a line for each learner."""
+        """Draw a dot and a line for each learner.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        RankDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         n = len(self.names)
         ax = self._start(sized_axes(6.5, 1.3 + 0.27 * n) if ax is None else ax)
         heights = np.arange(n)[::-1]
@@ -166,13 +193,15 @@ class LabelFrequencyDisplay(_Display):
     Parameters
     ----------
     label_frequencies : array of shape (n,)
-        Ascending.
+        Shares of the positives with a label, ascending.
     values : mapping of str to array of shape (n,)
-        One line per learner; NaN leaves a gap.
-    lower, upper : mapping of str to array of shape (n,), optional
-        Bands, for the learners that have one.
-    name : str
-        Of the metric.
+        One line per learner; nan leaves a gap.
+    lower : mapping of str to array of shape (n,), optional
+        Lower edges of bands, for the learners that have one.
+    upper : mapping of str to array of shape (n,), optional
+        Upper edges of bands.
+    name : str, default="value"
+        Name of the metric.
     """
 
     label_frequencies: Values
@@ -182,7 +211,18 @@ class LabelFrequencyDisplay(_Display):
     name: str = "value"
 
     def plot(self, ax: Any = None) -> LabelFrequencyDisplay:
-        """Draw the lines; ``line_`` is the last one."""
+        """Draw the lines; ``line_`` is the last one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        LabelFrequencyDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         rows = -(-len(self.values) // 3)
         ax = self._start(sized_axes(7.0, 4.6 + 0.2 * rows) if ax is None else ax)
         for place, (name, line) in enumerate(self.values.items()):
@@ -223,19 +263,21 @@ class MechanismDisplay(_Display):
     names : sequence of str
         Learners.
     mechanisms : sequence of str
-        Who gets a label.
+        Labeling mechanisms: which positives get a label.
     bars : array of shape (n_mechanisms, n_learners)
-        With few labels; NaN draws no bar.
+        The metric with few labels; nan draws no bar.
     errors : array of the same shape, optional
         Half lengths of the lines on the bars.
     marks : array of the same shape, optional
-        With many labels.
-    bars_name, marks_name : str
-        What the two stand for.
-    shaded : sequence of int
+        The metric with many labels.
+    bars_name : str, default=""
+        What the bars stand for.
+    marks_name : str, default=""
+        What the marks stand for.
+    shaded : sequence of int, default=()
         Places in ``names`` of learners that are made for labels not at random.
-    name : str
-        Of the metric.
+    name : str, default="value"
+        Name of the metric.
     """
 
     names: Sequence[str]
@@ -249,7 +291,18 @@ class MechanismDisplay(_Display):
     name: str = "value"
 
     def plot(self, ax: Any = None) -> MechanismDisplay:
-        """Draw a group of bars for each learner; ``line_`` is the last line of marks, if any."""
+        """Draw a group of bars for each learner; ``line_`` is the last line of marks, if any.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        MechanismDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         n = len(self.names)
         ax = self._start(sized_axes(max(6.0, 2.0 + 0.55 * n), 5.2) if ax is None else ax)
         width = 0.8 / max(len(self.mechanisms), 1)
@@ -297,12 +350,14 @@ class TradeOffDisplay(_Display):
     ----------
     names : sequence of str
         Learners; points carry their number in the legend.
-    seconds, values : array of shape (n,)
-        Where each learner stands.
+    seconds : array of shape (n,)
+        How long each learner takes.
+    values : array of shape (n,)
+        The metric of each learner.
     memory : array of shape (n,), optional
         Bytes, as the area of the points; unknown ones are drawn smallest.
-    name : str
-        Of the metric.
+    name : str, default="value"
+        Name of the metric.
     """
 
     names: Sequence[str]
@@ -312,7 +367,18 @@ class TradeOffDisplay(_Display):
     name: str = "value"
 
     def plot(self, ax: Any = None) -> TradeOffDisplay:
-        """Draw a point for each learner; ``line_`` is the last one."""
+        """Draw a point for each learner; ``line_`` is the last one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        TradeOffDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         rows = -(-len(self.names) // 3)
         ax = self._start(sized_axes(7.0, 4.6 + 0.2 * rows) if ax is None else ax)
         sizes = np.full(len(self.names), 150.0)
@@ -350,9 +416,11 @@ class RadarDisplay(_Display):
         One spoke each, from the top and clockwise.
     values : mapping of str to array of shape (n_metrics,)
         One polygon per learner; corners that are NaN are left out.
-    low, high : float
-        What the center and the rim stand for; values outside are drawn there.
-    name : str
+    low : float, default=0.0
+        Value at the center; lower values are drawn there.
+    high : float, default=1.0
+        Value at the rim; higher values are drawn there.
+    name : str, default=""
         What the figures are about, such as the dataset.
     """
 
@@ -363,7 +431,18 @@ class RadarDisplay(_Display):
     name: str = ""
 
     def plot(self, ax: Any = None) -> RadarDisplay:
-        """Draw the polygons; ``line_`` is the last one."""
+        """Draw the polygons; ``line_`` is the last one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        RadarDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         rows = -(-len(self.values) // 3)
         ax = self._start(sized_axes(5.8, 5.4 + 0.2 * rows) if ax is None else ax)
         angles = np.pi / 2 - 2 * np.pi * np.arange(len(self.metrics)) / len(self.metrics)

@@ -119,7 +119,7 @@ class _BandedDisplay(_Display):
     bound_lower, bound_upper, bound_x : array, optional
         The same for bounds, drawn as dotted lines.
     name : str, optional
-        Shown in the legend.
+        Name of the curve, shown in the legend.
     chance : bool, default=True
         Whether to draw what a ranking without information would give.
     """
@@ -155,12 +155,24 @@ class RocDisplay(_BandedDisplay):
 
     Parameters
     ----------
-    fpr, tpr : array of shape (n,)
-        False and true positive rates.
-    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
-        Confidence band and bounds of ``tpr``, at ``fpr`` or at the given places.
+    fpr : array of shape (n,)
+        False positive rates.
+    tpr : array of shape (n,)
+        True positive rates.
+    lower : array, optional
+        Lower edge of the confidence band of ``tpr``.
+    upper : array, optional
+        Upper edge of the confidence band of ``tpr``.
+    band_x : array, optional
+        Where on the horizontal axis the band is given. By default at ``fpr``.
+    bound_lower : array, optional
+        Lower bound of ``tpr``, drawn as a dotted line.
+    bound_upper : array, optional
+        Upper bound of ``tpr``, drawn as a dotted line.
+    bound_x : array, optional
+        Where on the horizontal axis the bounds are given. By default at ``fpr``.
     name : str, optional
-        Shown in the legend.
+        Name of the curve, shown in the legend.
     chance : bool, default=True
         Whether to draw the diagonal.
 
@@ -177,7 +189,20 @@ class RocDisplay(_BandedDisplay):
     tpr: Values
 
     def plot(self, ax: Any = None, **style: Any) -> RocDisplay:
-        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        RocDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         if self.chance:
             ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Chance")
@@ -194,14 +219,26 @@ class PrDisplay(_BandedDisplay):
 
     Parameters
     ----------
-    recall, precision : array of shape (n,)
-        The curve.
+    recall : array of shape (n,)
+        Shares of the positives that are found.
+    precision : array of shape (n,)
+        Shares of the flagged rows that are positive.
     pi : float
         Share of positives: the precision of a ranking without information.
-    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
-        Confidence band and bounds of ``precision``, at ``recall`` or at the given places.
+    lower : array, optional
+        Lower edge of the confidence band of ``precision``.
+    upper : array, optional
+        Upper edge of the confidence band of ``precision``.
+    band_x : array, optional
+        Where on the horizontal axis the band is given. By default at ``recall``.
+    bound_lower : array, optional
+        Lower bound of ``precision``, drawn as a dotted line.
+    bound_upper : array, optional
+        Upper bound of ``precision``, drawn as a dotted line.
+    bound_x : array, optional
+        Where on the horizontal axis the bounds are given. By default at ``recall``.
     name : str, optional
-        Shown in the legend.
+        Name of the curve, shown in the legend.
     chance : bool, default=True
         Whether to draw the line at ``pi``.
     """
@@ -211,7 +248,20 @@ class PrDisplay(_BandedDisplay):
     pi: float
 
     def plot(self, ax: Any = None, **style: Any) -> PrDisplay:
-        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        PrDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         if self.chance:
             label = f"Chance ({number(self.pi)})"
@@ -232,14 +282,26 @@ class LiftDisplay(_BandedDisplay):
 
     Parameters
     ----------
-    positive_rate, tpr : array of shape (n,)
-        Share of all rows flagged, and share of positives found.
+    positive_rate : array of shape (n,)
+        Shares of all rows that are flagged.
+    tpr : array of shape (n,)
+        Shares of the positives that are found.
     pi : float
         Share of positives: a perfect ranking finds all of them in that share of the rows.
-    lower, upper, band_x, bound_lower, bound_upper, bound_x : array, optional
-        Confidence band and bounds of ``tpr``, at ``positive_rate`` or at the given places.
+    lower : array, optional
+        Lower edge of the confidence band of ``tpr``.
+    upper : array, optional
+        Upper edge of the confidence band of ``tpr``.
+    band_x : array, optional
+        Where on the horizontal axis the band is given. By default at ``positive_rate``.
+    bound_lower : array, optional
+        Lower bound of ``tpr``, drawn as a dotted line.
+    bound_upper : array, optional
+        Upper bound of ``tpr``, drawn as a dotted line.
+    bound_x : array, optional
+        Where on the horizontal axis the bounds are given. By default at ``positive_rate``.
     name : str, optional
-        Shown in the legend.
+        Name of the curve, shown in the legend.
     chance : bool, default=True
         Whether to draw the diagonal and the perfect ranking.
     """
@@ -249,7 +311,20 @@ class LiftDisplay(_BandedDisplay):
     pi: float
 
     def plot(self, ax: Any = None, **style: Any) -> LiftDisplay:
-        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        LiftDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         if self.chance:
             ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Chance")
@@ -268,12 +343,14 @@ class MetricDisplay(_Display):
 
     Parameters
     ----------
-    threshold, values : array of shape (n,)
-        Thresholds that are not finite are left out.
+    threshold : array of shape (n,)
+        Thresholds; those that are not finite are left out.
+    values : array of shape (n,)
+        The metric at each of them.
     best_threshold : float, optional
-        Marked with a dot.
+        Where the metric is best, marked with a dot.
     name : str, optional
-        Of the metric.
+        Name of the metric, shown in the legend.
     """
 
     threshold: Values
@@ -282,7 +359,20 @@ class MetricDisplay(_Display):
     name: str | None = None
 
     def plot(self, ax: Any = None, **style: Any) -> MetricDisplay:
-        """Draw the metric; ``style`` goes to matplotlib's ``plot``."""
+        """Draw the metric.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        MetricDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         finite = np.isfinite(self.threshold)
         x, y = self.threshold[finite], self.values[finite]
@@ -321,7 +411,7 @@ class SensitivityDisplay(_Display):
     alpha_interval : (float, float), optional
         A range of values in use, shaded.
     name : str, optional
-        Of the metric, where the lines are models.
+        Name of the metric, where the lines are models.
     """
 
     alphas: Values
@@ -332,7 +422,20 @@ class SensitivityDisplay(_Display):
     name: str | None = None
 
     def plot(self, ax: Any = None, **style: Any) -> SensitivityDisplay:
-        """Draw the lines; ``style`` goes to matplotlib's ``plot``. ``line_`` is the last one."""
+        """Draw the lines; ``line_`` is the last one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        SensitivityDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         end = float(self.alphas[-1])
         if self.alpha_upper < end:
@@ -372,10 +475,12 @@ class CalibrationDisplay(_Display):
 
     Parameters
     ----------
-    mean_score, positive_share : array of shape (n_bins,)
-        Mean score and recovered share of positives in each bin.
+    mean_score : array of shape (n_bins,)
+        Mean score in each bin.
+    positive_share : array of shape (n_bins,)
+        Recovered share of positives in each bin.
     name : str, optional
-        Shown in the legend.
+        Name of the curve, shown in the legend.
     """
 
     mean_score: Values
@@ -383,7 +488,20 @@ class CalibrationDisplay(_Display):
     name: str | None = None
 
     def plot(self, ax: Any = None, **style: Any) -> CalibrationDisplay:
-        """Draw the curve; ``style`` goes to matplotlib's ``plot``."""
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        **style
+            Passed on to matplotlib's ``plot``, such as ``color`` or ``linewidth``.
+
+        Returns
+        -------
+        CalibrationDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", label="Calibrated")
         settings = {"color": BLUE, "linewidth": 1.8, "marker": "o"} | style

@@ -32,6 +32,21 @@ class EvaluationDisplay:
 
     Made by :meth:`from_evaluation`. Each panel can also be drawn alone, on axes of your own.
 
+    Parameters
+    ----------
+    roc : RocDisplay
+        The recovered ROC curve.
+    naive_roc : RocDisplay
+        The ROC curve with every unlabeled row taken as negative.
+    pr : PrDisplay
+        The recovered precision-recall curve.
+    metrics : tuple of MetricDisplay
+        Metrics over thresholds.
+    threshold : float
+        The threshold in use, marked with a line.
+    sensitivity : SensitivityDisplay
+        Metrics over alpha.
+
     Attributes
     ----------
     axes_ : dict of str to Axes
@@ -142,18 +157,36 @@ class EvaluationDisplay:
         return self
 
     def plot_roc(self, ax: Any) -> None:
-        """Draw the recovered ROC curve beside the one that takes unlabeled as negative."""
+        """Draw the recovered ROC curve beside the one that takes unlabeled as negative.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Where to draw.
+        """
         self.roc.plot(ax=ax, color=BLUE)
         self.naive_roc.plot(ax=ax, color=ORANGE, linestyle="--", linewidth=1.6)
         _finish(ax, "Positives found against false alarms", columns=1)
 
     def plot_pr(self, ax: Any) -> None:
-        """Draw the recovered precision-recall curve."""
+        """Draw the recovered precision-recall curve.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Where to draw.
+        """
         self.pr.plot(ax=ax, color=BLUE)
         _finish(ax, "How clean the flagged rows are", columns=1)
 
     def plot_threshold(self, ax: Any) -> None:
-        """Draw metrics over thresholds."""
+        """Draw metrics over thresholds.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Where to draw.
+        """
         for place, display in enumerate(self.metrics):
             display.plot(ax=ax, color=CYCLE[place], linestyle=DASHES[place])
         label = f"Used here ({number(self.threshold)})"
@@ -163,7 +196,13 @@ class EvaluationDisplay:
         _finish(ax, "What each threshold gives", columns=2)
 
     def plot_alpha(self, ax: Any) -> None:
-        """Draw metrics over alpha."""
+        """Draw metrics over alpha.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Where to draw.
+        """
         self.sensitivity.plot(ax=ax)
         ax.set_ylim(-0.02, 1.02)
         _finish(ax, "If alpha were different", columns=2)

@@ -34,18 +34,22 @@ class PriorDisplay(_Display):
     alpha : float
         The estimate.
     interval : (float, float), optional
-        Its interval.
-    x, lines : ndarray and dict of str to ndarray, optional
-        The curves. Without them the members are drawn as a dot chart.
-    x_label, y_label : str
-        Names of the axes.
-    marker : float
-        Where on x the estimate is read off.
+        Interval around the estimate.
+    x : array of shape (n,), optional
+        What the curves run over. Without it the members are drawn as a dot chart.
+    lines : dict of str to array of shape (n,), default={}
+        The curves by name.
+    x_label : str, default=""
+        Name of the horizontal axis.
+    y_label : str, default=""
+        Name of the vertical axis.
+    marker : float, default=nan
+        Where on x the estimate is read off; nan draws no line.
     level : float, optional
-        Height of a threshold.
-    members : dict of str to float
+        Height of a threshold that the method compares with.
+    members : dict of str to float, default={}
         Other estimates of the same share.
-    name : str
+    name : str, default=""
         Name of the method.
     """
 
@@ -61,7 +65,18 @@ class PriorDisplay(_Display):
     name: str = ""
 
     def plot(self, ax: Any = None) -> PriorDisplay:
-        """Draw on the given axes, or on new ones."""
+        """Draw the curves, or the dot chart.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        PriorDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         if self.x is not None:
             self._curves(ax)

@@ -30,12 +30,12 @@ class ScarDisplay(_Display):
     Parameters
     ----------
     statistic : float
-        Of the data.
+        The statistic of the data.
     null : array of shape (n_resamples,)
-        Of resampled data.
+        The statistics of resampled data.
     p_value : float
-        Share of the null that is at least as large.
-    name : str
+        Share of ``null`` that is at least as large as the statistic.
+    name : str, default="statistic"
         What the statistic is.
     """
 
@@ -45,7 +45,18 @@ class ScarDisplay(_Display):
     name: str = "statistic"
 
     def plot(self, ax: Any = None) -> ScarDisplay:
-        """Draw a histogram of the null and a line at the statistic."""
+        """Draw a histogram of the null and a line at the statistic.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        ScarDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         bins = min(max(len(self.null) // 8, 5), 40)
         ax.hist(self.null, bins=bins, color=SKY, label="Labels at random")
@@ -69,7 +80,7 @@ class SelectionDisplay(_Display):
     places : array of shape (n,)
         Where each strength stands, ascending: low scores favored below 0, high ones above.
     strengths : array of shape (n,)
-        What is written there.
+        The strengths, written below the axis.
     values : mapping of str to array of shape (n,)
         One line per name.
     """
@@ -79,7 +90,18 @@ class SelectionDisplay(_Display):
     values: Mapping[str, Values]
 
     def plot(self, ax: Any = None) -> SelectionDisplay:
-        """Draw the lines; ``line_`` is the last one."""
+        """Draw the lines; ``line_`` is the last one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        SelectionDisplay
+            This display; ``ax_``, ``figure_`` and ``line_`` hold what was drawn.
+        """
         ax = self._start(ax)
         for place, (name, line) in enumerate(self.values.items()):
             (self.line_,) = ax.plot(

@@ -62,10 +62,32 @@ class AlphaMax(ScorePriorEstimator):
     Parameters
     ----------
     mirror : bool, default=False
-        Whether to look closely near 1 as well as near 0. Without it no estimate exceeds 0.89;
-        with it the elbow is less stable.
+        Whether the shares that are tried lie closer together near 1 as well as near 0. Without
+        it no estimate exceeds 0.89; with it the elbow is less stable. Try it where almost all
+        unlabeled rows may be positive.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     References
     ----------
@@ -240,6 +262,7 @@ def optimal_shares(p: FloatArray, w: FloatArray, grid: FloatArray) -> tuple[Floa
         middle = low + (high - low) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = nu - excess / slope
+        # Newton's step where it converges, bisection where it leaves the bracket or hardly helps.
         fast = (low < newton) & (newton < high) & (np.abs(excess) < 0.5 * last)
         step = np.where(fast, newton, middle)
         stuck = (step == nu) | (step <= low) | (step >= high)
@@ -266,6 +289,8 @@ def elbow(grid: FloatArray, likelihood: FloatArray) -> Elbow:
     lefts = np.lib.stride_tricks.sliding_window_view(fall, WINDOW)[:-WINDOW]
     height = np.median(lefts, axis=1)
     scores = np.full(size, np.nan)
+    # Rise of the slope, divided by how far the curve has fallen already: the first of two bends
+    # of the same size wins.
     scores[:-WINDOW] = (slopes[WINDOW:] - slopes[:-WINDOW]) / (height + 0.01)
     best = np.nanmax(scores)
     if best < NO_BEND:
@@ -319,6 +344,7 @@ def _shares_at(
     nu: FloatArray, p: FloatArray, w: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Best shares for given multipliers, and the slope of their sums."""
+    # The Lagrange condition for u in each bin is the quadratic nu u^2 - b u + p most = 0.
     nu = nu[:, None]
     most = w + alpha[:, None] * p
     scaled = nu * most

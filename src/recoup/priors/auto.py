@@ -22,7 +22,7 @@ from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstim
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve
-from recoup.priors.elkan_noto import ElkanNoto
+from recoup.priors.elkan_noto import ElkanNotoPrior
 from recoup.priors.pulscar import PULSCAR
 from recoup.priors.results import PriorEstimate
 from recoup.priors.roc_slope import ROCSlope
@@ -51,14 +51,34 @@ class Auto(ScorePriorEstimator):
     Parameters
     ----------
     beta : float, "estimate" or None, default=None
-        What is known about the labels. A number: the share of true positives among them; 1.0
-        where every label is right. ``"estimate"``: nothing. None: nothing for alpha, but the beta
-        of the result is 1.0 unless there are clear signs of wrong labels.
+        What is known about the labels. A number is the share of true positives among them; pass
+        1.0 if every label is right. With ``"estimate"`` beta is estimated beside alpha. With None
+        alpha is the same as with ``"estimate"``, but the beta of the result is 1.0 unless there
+        are clear signs of wrong labels.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
     interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
-        ``"learned"`` takes the quantiles that the network gives, which cover what the estimators
-        cannot know about alpha beside the luck of the draw; the others draw rows.
+        How the interval around alpha is made. ``"learned"`` takes the quantiles that the network
+        gives: they cover the luck of the draw and how wrong the estimators were on real data.
+        The others draw rows and cover the luck of the draw alone: ``"subsample"`` fewer rows
+        without replacement, ``"bootstrap"`` as many with replacement, ``"refit"`` with the
+        classifier fitted anew. None: no interval.
+    n_draws : int, default=500
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Examples
     --------
@@ -99,8 +119,8 @@ class Auto(ScorePriorEstimator):
             alphas, betas = combine(found.inputs, labels_known=True)[0], np.ones_like(betas)
         elif known:
             share = float(self.beta)  # type: ignore[arg-type]
-            # The network knows of labels that are right or unknown. What does not hang on beta is
-            # kappa = alpha / beta, so that alpha moves with it.
+            # The network was trained for labels that are all right and for labels about which
+            # nothing is known. Scores determine kappa = alpha / beta; a known beta gives alpha.
             kappas = np.minimum(blind_alphas / max(blind_betas[MIDDLE], 0.01), 1.0)
             alphas, betas = kappas * share, np.full_like(betas, share)
         elif self.beta is None and not noisy:
@@ -156,7 +176,7 @@ def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
     """Ask all members, in both directions where that tells about wrong labels."""
     reverse = exchanged(table)
     forward, backward = share_quantiles(table), share_quantiles(reverse)
-    rules = ElkanNoto(interval=None)._solve(table, rng)
+    rules = ElkanNotoPrior(interval=None)._solve(table, rng)
     rule_values = rules.members or {}
     members = {
         "share-net": float(forward[4]),
@@ -195,7 +215,8 @@ def combine(inputs: FloatArray, *, labels_known: bool) -> tuple[FloatArray, Floa
     """Return quantiles of alpha and of beta for what :func:`evidence` found."""
     asked = np.append(inputs, float(labels_known))
     answers = load_network("auto")(asked[None])[0].reshape(2, len(QUANTILES))
-    # The network says by how much alpha differs from ShareNet's share.
+    # The network says by how much alpha differs from the median of ShareNet (quantile 4 of 9), on
+    # the scale of `stretched`; sin^2 is its inverse. Quantiles of a network may cross: sort them.
     alphas = answers[0] + inputs[SEEN.index(4)]
     squeezed = np.sort(np.sin(np.pi / 2 * np.clip([alphas, answers[1]], 0.0, 1.0)) ** 2, axis=1)
     return squeezed[0], squeezed[1]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,9 @@ from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
 from recoup.priors._solvers.transform import honest_scores
-from recoup.priors.results import PriorCurve, PriorEstimate
+from recoup.priors.results import Finding as Finding
+from recoup.priors.results import PriorEstimate
+from recoup.priors.tags import PriorTags as PriorTags
 from recoup.scores.table import ScoreTable
 
 MIN_LABELED, MIN_UNLABELED = 20, 50
@@ -41,97 +43,27 @@ UNINFORMATIVE_AUC = 0.6
 MIN_SUBSAMPLE = 100
 
 
-@dataclass(frozen=True)
-class PriorTags:
-    """What users choose an estimator by.
-
-    Parameters
-    ----------
-    key : str
-        Its name in ``estimate(method=...)``, ``recoup prior --method`` and tables.
-    reads : {"scores", "features"}
-        What ``fit`` looks at: honest scores of a classifier, or the features themselves.
-    assumes : str
-        What must hold, beside labels that are a random sample of the positives.
-    cost : str
-        How time grows with the number n of rows, after the classifier.
-    source : str
-        Where it was published.
-    finds_beta : bool
-        Whether it estimates beta too.
-    takes_beta : bool
-        Whether it has a parameter ``beta`` for what is known about it.
-    selection : {"SCAR", "SAR"}
-        Whether labels must be a random sample of the positives.
-    wraps : bool
-        Whether it needs another estimator to work with.
-    """
-
-    key: str
-    reads: Literal["scores", "features"]
-    assumes: str
-    cost: str
-    source: str
-    finds_beta: bool = False
-    takes_beta: bool = False
-    selection: Literal["SCAR", "SAR"] = "SCAR"
-    wraps: bool = False
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What an estimator's own file returns; the base turns it into a PriorEstimate.
-
-    Parameters
-    ----------
-    alpha : float
-        The estimate before clipping to [0, 1].
-    beta : float
-        Only from estimators that find it.
-    curve : PriorCurve, optional
-        The picture behind it.
-    converged : bool
-        False when alpha is a fallback.
-    warnings : tuple of Note
-        Reasons to doubt it, as sentences.
-    upper_limit, kappa_1, kappa_2 : float
-        As in :class:`PriorEstimate`.
-    members : dict of str to float, optional
-        Alternatives that the method computes on its way.
-    draws : ndarray, optional
-        Plausible values, from a method that knows how sure it is without drawing rows.
-    """
-
-    alpha: float
-    beta: float = 1.0
-    curve: PriorCurve | None = None
-    converged: bool = True
-    warnings: tuple[Note, ...] = ()
-    upper_limit: float = math.nan
-    kappa_1: float = math.nan
-    kappa_2: float = math.nan
-    members: dict[str, float] | None = None
-    draws: FloatArray | None = None
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class PriorEstimator(BaseEstimator):
-    """Base of all prior estimators.
+    """Base of all prior estimators: what they take and what they promise.
 
     Parameters
     ----------
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
-        How :meth:`fit` turns features into scores. None: the one column of X is the score.
+        How ``fit`` turns features into scores, in estimators that read scores.
     interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
-        How the interval is made. ``"subsample"`` and ``"bootstrap"`` draw from the scores as
-        they are; ``"refit"`` draws rows and fits the classifier anew, so that its variation is
-        covered too.
+        How rows are drawn for the interval around alpha. None: no interval.
     n_draws : int, default=200
-        Draws behind the interval.
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
-        Level of the interval.
+        Level of the interval, between 0 and 1.
     random_state : int, default=0
-        Seed of everything random.
+        Seed of everything random. The same number gives the same estimate.
+
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result, after ``fit`` or ``fit_scores``.
     """
 
     transform: Any = "auto"
@@ -151,11 +83,37 @@ class PriorEstimator(BaseEstimator):
 
     @abstractmethod
     def fit(self, X: Any, s: ArrayLike) -> Self:
-        """Estimate from features and labels."""
+        """Estimate from features and labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+            Features.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
+        """
 
     @abstractmethod
     def fit_scores(self, s: ArrayLike | ScoreTable, scores: ArrayLike | None = None) -> Self:
-        """Estimate from scores and labels."""
+        """Estimate from scores and labels.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,) or ScoreTable
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        scores : array-like of shape (n,), optional
+            Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
+        """
 
     @property
     def _name(self) -> str:
@@ -245,7 +203,29 @@ class PriorEstimator(BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScorePriorEstimator(PriorEstimator):
-    """Base of estimators that read scores: one method, ``_solve``, from a table to a Finding."""
+    """Base of estimators that read scores.
+
+    A new estimator writes one method, ``_solve``, from a :class:`ScoreTable` to a :class:`Finding`.
+
+    Parameters
+    ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
+    """
 
     @abstractmethod
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
@@ -260,6 +240,11 @@ class ScorePriorEstimator(PriorEstimator):
             Features; or, with ``transform=None``, one column of scores.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -283,8 +268,13 @@ class ScorePriorEstimator(PriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -328,13 +318,34 @@ class ScorePriorEstimator(PriorEstimator):
         pairs = np.array(found)
         if self.interval == "subsample":
             center = np.array([finding.alpha, finding.beta])
+            # Basic interval: deviations of draws, scaled to all rows, count in the opposite
+            # direction.
             pairs = center - _shrink(sizes, table.n_labeled, table.n_unlabeled) * (pairs - center)
         return plausible(pairs, both=self.tags.finds_beta)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FeaturePriorEstimator(PriorEstimator):
-    """Base of estimators that read features: one method, ``_solve``, from rows to a Finding."""
+    """Base of estimators that read features.
+
+    A new estimator writes one method, ``_solve``, from rows to a :class:`Finding`.
+
+    Parameters
+    ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
+    """
 
     # How many rows of a table of scores are drawn at most for fit_scores.
     max_rows: ClassVar[int] = 10_000
@@ -352,6 +363,11 @@ class FeaturePriorEstimator(PriorEstimator):
             Numbers, without NaN. Scores of a classifier may be passed as the only column.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -371,8 +387,13 @@ class FeaturePriorEstimator(PriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -422,7 +443,7 @@ class FeaturePriorEstimator(PriorEstimator):
         return self._concluded(finding, draws, (n_labeled, n_unlabeled), auc, transform, started)
 
     def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
-        # Every draw goes through the whole method, so that a bootstrap is a refit here.
+        # Every draw runs the whole method, so that "bootstrap" and "refit" are the same here.
         groups = (np.flatnonzero(s == 1), np.flatnonzero(s == 0))
         without = self.interval == "subsample"
         sizes = subsample_sizes(len(groups[0]), len(groups[1]))
@@ -492,7 +513,8 @@ def subsample_sizes(n_labeled: float, n_unlabeled: float) -> tuple[int, int]:
 
 def _shrink(sizes: tuple[int, int], n_labeled: float, n_unlabeled: float) -> float:
     """Ratio of the standard errors of all rows and of a draw, as if driven by the scarcer group."""
-    # Without replacement a draw of share f varies less by 1 - f than one from the population.
+    # A draw of a share f without replacement has 1 - f times the variance of one from the
+    # population. The floor keeps draws of almost all rows from being blown up.
     factors = [
         (size / n) / max(1 - size / n, 0.25)
         for size, n in zip(sizes, (n_labeled, n_unlabeled), strict=True)
@@ -502,7 +524,7 @@ def _shrink(sizes: tuple[int, int], n_labeled: float, n_unlabeled: float) -> flo
 
 def plausible(pairs: FloatArray, *, both: bool) -> FloatArray:
     """Bring drawn alphas (and betas) into the range that the rest of recoup accepts."""
-    # Recovered metrics need alpha < beta <= 1.
+    # Recovered metrics divide by beta - alpha, and need alpha < beta <= 1.
     beta = np.clip(pairs[:, 1], 0.01, 1.0) if both else np.ones(len(pairs))
     alpha = np.clip(pairs[:, 0], 0.0, beta - 0.005)
     return np.column_stack([alpha, beta]) if both else alpha

@@ -37,11 +37,33 @@ class BBE(ScorePriorEstimator):
     Parameters
     ----------
     delta : float, default=0.1
-        Chance that the bound fails at some threshold.
+        Chance that the bound fails at some threshold, between 0 and 1. A smaller one widens the
+        bound, so that thresholds with more rows above them are preferred.
     gamma : float, default=0.01
-        Slack of the bound.
+        Slack of the bound, at least 0; the authors take 0.01.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -90,6 +112,7 @@ class BBE(ScorePriorEstimator):
             )
         q_p, q_u = table.heads("labeled"), table.heads("unlabeled")
         some = q_p > 0
+        # Above the highest labeled score q_p is 0, and the ratio is not defined.
         q_p, q_u = q_p[some], q_u[some]
         ratio = q_u / q_p
         bound = (1 + self.gamma) * _noise(table, self.delta) / q_p
@@ -108,12 +131,14 @@ class BBE(ScorePriorEstimator):
             y_label="unlabeled over labeled share",
             marker=float(q_p[best]),
         )
+        # (q_u + noise) / q_p is the ratio plus bound of Theorem 1 with gamma = 0.
         certified = float(np.min((q_u + _noise(table, 1 - self.confidence)) / q_p))
         return Finding(float(ratio[best]), curve=curve, upper_limit=min(certified, 1.0))
 
 
 def _noise(table: ScoreTable, delta: float) -> float:
-    """How far both shares together may be off at any threshold, but for a chance of delta."""
+    """How far both shares together may be off at any threshold, except with probability delta."""
+    # Dvoretzky, Kiefer and Wolfowitz, for each of the two samples with half of delta.
     return sum(
         math.sqrt(math.log(4 / delta) / (2 * n)) for n in (table.n_labeled, table.n_unlabeled)
     )

@@ -40,10 +40,34 @@ class DEDPUL(ScorePriorEstimator):
 
     Parameters
     ----------
-    bandwidth_labeled, bandwidth_unlabeled : float, default=0.1, 0.05
-        Bandwidths of the two kernel density estimates, in standard deviations of the logits.
+    bandwidth_labeled : float, default=0.1
+        Bandwidth of the density of labeled rows, in standard deviations of their logits. A
+        larger one is smoother, and blurs the ends where positives are purest.
+    bandwidth_unlabeled : float, default=0.05
+        Bandwidth of the density of unlabeled rows, in standard deviations of their logits.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -102,6 +126,8 @@ class DEDPUL(ScorePriorEstimator):
         bends = np.diff(errors, 2)
         low = np.flatnonzero(errors[1:-1] < KNEE)
         bent = float(shares[1:-1][low[np.argmax(bends[low])]])
+        # The rule of the public code: the fixed point, unless the bend is below it and e hardly
+        # falls under zero.
         crosses = np.count_nonzero(errors < 0) > 1 and fixed < 1 - GRID_STEP
         negative = fixed if bent >= fixed or crosses else bent
         warnings: tuple[Note, ...] = ()
@@ -177,6 +203,8 @@ def evened_ratio(
     """Return the density of labeled over unlabeled rows along the unlabeled rows, smoothed."""
     grid, f_labeled, f_unlabeled, middle = densities(logits, labeled, unlabeled, factors)
     points = _spread_rows(logits, unlabeled)
+    # The factor 1 / (y (1 - y)) that turns densities of logits into those of probabilities is the
+    # same for both and drops out of the ratio.
     below = np.interp(points, grid, f_unlabeled)
     ratio = np.interp(points, grid, f_labeled) / np.maximum(below, 1e-300)
     ratio = rolling_median(np.minimum(ratio, MAX_RATIO), 5)

@@ -43,9 +43,31 @@ class DistCurve(ScorePriorEstimator):
     Parameters
     ----------
     n_runs : int, default=10
-        How many times all unlabeled rows are used up. The distances of each step are averaged.
+        How many times all unlabeled rows are used up, each time with other labeled rows drawn.
+        The distances of each step are averaged; more runs make them steadier and take longer.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -92,6 +114,7 @@ class DistCurve(ScorePriorEstimator):
         table = self._capped(table)
         distances = distance_curve(table, self.n_runs, rng)
         logit = float(load_network("dist_curve")(network_inputs(distances, table)[None])[0, 0])
+        # The network's answer is a logit: alpha stays inside (0, 1) without clipping.
         alpha = 1 / (1 + np.exp(-logit))
         steps = np.arange(1, len(distances) + 1) / len(distances)
         shown = np.unique(np.linspace(0, len(steps) - 1, MAX_POINTS).astype(int))
@@ -107,7 +130,7 @@ class DistCurve(ScorePriorEstimator):
     def _draws(
         self, table: ScoreTable, finding: Finding, refits: Callable[[int], ScoreTable] | None
     ) -> FloatArray:
-        # The estimate varies as one from the rows that it was made of, not as one from all rows.
+        # Only the drawn rows entered the estimate, so its variation is that of so many rows.
         return super()._draws(self._capped(table), finding, refits)
 
     def _capped(self, table: ScoreTable) -> ScoreTable:

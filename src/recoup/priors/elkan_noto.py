@@ -31,7 +31,7 @@ EDGE = 1e-12
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ElkanNoto(ScorePriorEstimator):
+class ElkanNotoPrior(ScorePriorEstimator):
     r"""Share :math:`c` of the positives that are labeled, read from calibrated probabilities.
 
     Where only positives are found, :math:`\tau(x) = P(s = 1 \mid x)` equals :math:`c`. Over all
@@ -48,22 +48,43 @@ class ElkanNoto(ScorePriorEstimator):
     ----------
     rule : {"e1", "e2", "e3", "ratio"}, default="e3"
         How c is found. e1 and e2 need classes that do not overlap, else alpha comes out too high;
-        e3 only needs a region without negatives. ``"ratio"`` takes the mean of
-        :math:`\tau` over U divided by that over L as alpha itself, after both groups were
-        reweighted to equal sizes (named EN by Garg et al. 2021).
-    percentile : float, default=80
-        e3 is this percentile of :math:`\tau` among labeled rows; 100 is the maximum over all
+        e3 only needs a region without negatives. ``"ratio"`` skips c: alpha is the mean of
+        :math:`\tau` over the unlabeled rows divided by that over the labeled ones, after both
+        groups were reweighted to equal sizes (named EN by Garg et al. 2021).
+    percentile : float, default=80.0
+        Which percentile of :math:`\tau` among labeled rows e3 takes; 100 is the maximum over all
         rows, as published. The maximum is the noisiest value of all: on nine real datasets alpha
         was off by 0.21 with it on average, by 0.06 with the 95th percentile, by 0.04 with the
         80th. Percentiles among all rows, as in other code, miss positives that are rare.
     calibrate : {"isotonic", "platt"} or None, default="isotonic"
-        How scores become probabilities. None: they are calibrated P(s=1 | x) of the pooled rows
-        already; undo class weights first.
+        How scores become probabilities. None: they are calibrated P(s=1 | x) of all rows
+        together already. If the classifier used class weights they are not; undo these first.
     form : {"alternative", "main"}, default="alternative"
         ``"main"`` adds up the probability of being positive over the unlabeled rows, in place
         of the formula for alpha above. With calibrated scores both agree.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -81,7 +102,7 @@ class ElkanNoto(ScorePriorEstimator):
     >>> rng = np.random.default_rng(0)
     >>> s = np.repeat([1, 0], [1000, 4000])
     >>> positive = (s == 1) | (rng.random(5000) < 0.3)
-    >>> found = ElkanNoto(interval=None).fit_scores(s, rng.normal(4.0 * positive)).estimate_
+    >>> found = ElkanNotoPrior(interval=None).fit_scores(s, rng.normal(4.0 * positive)).estimate_
     >>> round(found.alpha, 2)
     0.3
     """
@@ -136,17 +157,18 @@ class ElkanNoto(ScorePriorEstimator):
             value, known = getattr(self, name), get_args(kind)
             if value not in known and not (name == "calibrate" and value is None):
                 raise InvalidInputError(
-                    f"ElkanNoto needs {name} to be one of {', '.join(known)}. Got {brief(value)}."
+                    f"ElkanNotoPrior needs {name} to be one of {', '.join(known)}. "
+                    f"Got {brief(value)}."
                 )
         if not 0 < self.percentile <= 100:
             raise InvalidInputError(
-                f"ElkanNoto needs 0 < percentile <= 100. Got {brief(self.percentile)}. Pass 100 "
-                f"for the maximum."
+                f"ElkanNotoPrior needs 0 < percentile <= 100. Got {brief(self.percentile)}. "
+                f"Pass 100 for the maximum."
             )
         if self.calibrate is None and not table.holds_probabilities:
             low, high = table.score_range
             raise InvalidInputError(
-                f"ElkanNoto(calibrate=None) needs scores between 0 and 1: they are taken as "
+                f"ElkanNotoPrior(calibrate=None) needs scores between 0 and 1: they are taken as "
                 f"P(s=1 | x). Got {low:g} to {high:g}. Use calibrate='isotonic'."
             )
 
@@ -166,7 +188,8 @@ class ElkanNoto(ScorePriorEstimator):
         n_l, n_u = table.n_labeled, table.n_unlabeled
         if self.form == "alternative":
             return float(alpha_from_label_frequency(c, n_l, n_u))
-        # Unlabeled rows at tau = 1 contradict it; the cap keeps their weight finite.
+        # Weight of an unlabeled row, Section 3: tau / (1 - tau) * (1 - c) / c. A tau of exactly 1
+        # says that no such row is unlabeled; the cap keeps the weight finite.
         odds = np.minimum(tau, 1 - EDGE) / np.maximum(1 - tau, EDGE)
         positives = n_l + float(table.unlabeled @ odds) * (1 - c) / c
         return float(alpha_from_pooled(positives / (n_l + n_u), n_l, n_u))
@@ -178,8 +201,8 @@ def frequencies_by_rule(tau: FloatArray, table: ScoreTable, percentile: float) -
     on_all = on_labeled + float(table.unlabeled @ tau)
     if on_labeled <= 0:
         raise InvalidInputError(
-            "ElkanNoto needs probabilities above 0 for some labeled rows. Got 0 for all of them. "
-            "Use calibrate='isotonic'."
+            "ElkanNotoPrior needs probabilities above 0 for some labeled rows. Got 0 for all of "
+            "them. Use calibrate='isotonic'."
         )
     top = float(tau.max())
     if percentile < 100:
@@ -189,6 +212,7 @@ def frequencies_by_rule(tau: FloatArray, table: ScoreTable, percentile: float) -
 
 def _ratio_of_means(tau: FloatArray, table: ScoreTable) -> float:
     """Mean over U divided by mean over L of what a classifier of equally large groups would say."""
+    # r / (1 + r), with the ratio r of the densities, is P(labeled | x) if both groups weigh alike.
     ratio = density_ratio(np.clip(tau, 0.0, 1 - EDGE), table.n_labeled, table.n_unlabeled)
     balanced = ratio / (1 + ratio)
     on_labeled = float(table.labeled @ balanced) / table.n_labeled
@@ -223,10 +247,13 @@ def _platt(table: ScoreTable) -> FloatArray:
     center = np.average(values, weights=totals)
     scale = np.sqrt(np.average((values - center) ** 2, weights=totals)) or 1.0
     z = (values - center) / scale
+    # Targets (n + 1) / (n + 2) and 1 / (n + 2): with 1 and 0 the slope would grow without limit
+    # where the groups do not overlap.
     hits = table.labeled * ((n_l + 1) / (n_l + 2)) + table.unlabeled * (1 / (n_u + 2))
 
     def loss(line: FloatArray) -> tuple[float, FloatArray]:
         t = line[0] * z + line[1]
+        # log(1 + exp(t)) overflows for large t, logaddexp does not.
         value = float(totals @ np.logaddexp(0.0, t) - hits @ t) / (n_l + n_u)
         residual = (totals * expit(t) - hits) / (n_l + n_u)
         return value, np.array([residual @ z, residual.sum()])

@@ -67,8 +67,13 @@ class _KM(FeaturePriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
         self._check_options()
@@ -217,9 +222,26 @@ class KM1(_KM):
         Alpha is at most 1 - 1 / max_lambda. Steps beyond 8 grow with lambda.
     max_rank : int, default=300
         Most columns of the factor.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down. Other draws are refused: nothing is known about
+        how well they tell where the distance begins to rise. None: no interval.
+    n_draws : int, default=50
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`, but ``n_draws`` is 50 and
-    ``interval`` only "subsample" or None.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     References
     ----------
@@ -249,6 +271,7 @@ class KM1(_KM):
         threshold = 1 / math.sqrt(curve.fewest_rows)
         if threshold <= 0.9 * curve.limit:
             return threshold, ()
+        # Slopes never exceed the distance of the two means: a threshold near it is never passed.
         return curve.relative_threshold, (
             Note(
                 "few-rows",
@@ -277,9 +300,26 @@ class KM2(_KM):
         Alpha is at most 1 - 1 / max_lambda. Steps beyond 8 grow with lambda.
     max_rank : int, default=300
         Most columns of the factor.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down. Other draws are refused: nothing is known about
+        how well they tell where the distance begins to rise. None: no interval.
+    n_draws : int, default=50
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`, but ``n_draws`` is 50 and
-    ``interval`` only "subsample" or None.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     References
     ----------

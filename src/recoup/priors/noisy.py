@@ -98,17 +98,40 @@ class NoisyPU(_BothDirections):
     Parameters
     ----------
     estimator : PriorEstimator, optional
-        What runs; it must read scores and not find beta itself. By default
+        The estimator to run. It must read scores and find alpha alone. By default
         :class:`recoup.priors.BBE`. Its own ``transform``, ``interval`` and ``random_state`` are
-        not used.
+        not used; those given here are.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
     second : PriorEstimator, optional
-        What runs with exchanged roles; by default the same.
+        The estimator to run with exchanged roles. By default the same one.
     tolerance : float, default=0.05
-        Lower limit of :math:`\kappa_2` up to which the labels count as right.
+        Labels count as right as long as the lower limit of :math:`\kappa_2` is not above this
+        share. Raise it where the classes overlap much.
     always : bool, default=False
-        Whether to find beta whatever that limit.
+        True: beta is what the formula gives, and ``tolerance`` is not used. False: beta is 1
+        unless the limit exceeds ``tolerance``.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     References
     ----------
@@ -175,6 +198,7 @@ class NoisyPU(_BothDirections):
             # The answer must not depend on whether an interval is asked for.
             pairs = clone(self).set_params(interval="subsample")._draws(table, finding, None)
         alpha, beta = pairs.T
+        # kappa_2 of each draw, from its alpha and beta.
         limit = float(np.quantile((1 - beta) / (1 - alpha), 1 - self.confidence))
         told = f"At least {limit:.3f} of the labeled rows look like unlabeled ones"
         if limit > self.tolerance:
@@ -195,6 +219,7 @@ class NoisyPU(_BothDirections):
         )
         if draws is None:
             return clean, None
+        # With right labels alpha is kappa_1 = alpha / beta of the draws.
         return clean, plausible(np.column_stack([alpha / beta, np.ones(len(draws))]), both=True)
 
 
@@ -216,9 +241,31 @@ class AlphaMaxNoisy(_BothDirections):
     Parameters
     ----------
     mirror : bool, default=False
-        As in :class:`recoup.priors.AlphaMax`.
+        Whether the shares that are tried lie closer together near 1 as well as near 0. Without
+        it neither kappa exceeds 0.89; with it the elbow is less stable.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     References
     ----------

@@ -48,19 +48,37 @@ class PE(FeaturePriorEstimator):
     Parameters
     ----------
     n_basis : int, default=100
-        Labeled rows that Gaussians are put on, at most.
+        How many Gaussians describe the ratio of densities, at most. Each is put on a labeled
+        row that is drawn at random.
     width : float, optional
-        Of the Gaussians, in median distances between rows; by default chosen by 5-fold
-        cross-validation.
+        Width of the Gaussians, in median distances between rows. By default it is chosen by
+        5-fold cross-validation.
     penalty : float, optional
-        Ridge penalty; by default chosen by 5-fold cross-validation.
-
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+        Ridge penalty :math:`\lambda`. By default it is chosen by 5-fold cross-validation.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=50
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
     Attributes
     ----------
-    width_, penalty_ : float
-        Those that were used. The draws behind the interval keep them.
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
+    width_ : float
+        The width that was used. The draws behind the interval keep it.
+    penalty_ : float
+        The penalty that was used. The draws behind the interval keep it.
 
     References
     ----------
@@ -207,6 +225,7 @@ def held_out_losses(
         means, products = mixed_moments(h[rest], H[:, rest], sizes[:, rest], labeled_share)
         values, vectors = np.linalg.eigh(products)
         turned = vectors.T @ means
+        # Rounding leaves eigenvalues of a singular H slightly below zero.
         a = vectors @ (turned[:, None] / (np.maximum(values, 0.0)[:, None] + penalties))
         means, products = mixed_moments(h[~rest], H[:, ~rest], sizes[:, ~rest], labeled_share)
         losses += np.einsum("ip,ij,jp->p", a, products, a, optimize=True) / 2 - a.T @ means
@@ -215,5 +234,6 @@ def held_out_losses(
 
 def matching(means: FloatArray, products: FloatArray, penalty: float) -> float:
     """Return 2a'h - a'Ha, one over the prior of all rows."""
+    # Without a penalty this is a'h; with one, a'h alone would be biased to first order.
     a = np.linalg.solve(products + penalty * np.eye(len(means)), means)
     return float(2 * a @ means - a @ products @ a)

@@ -49,12 +49,31 @@ class PenL1(FeaturePriorEstimator):
     Parameters
     ----------
     n_basis : int, default=300
-        Unlabeled rows that Gaussians are put on, at most.
+        How many Gaussians the densities are compared by, at most. Each is put on an unlabeled
+        row that is drawn at random.
     penalty : float, default=0.001
         The :math:`\lambda` of the final minimum. A smaller one lets the noise of a single
         Gaussian decide, a larger one overestimates, most so with many features.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=50
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -196,6 +215,7 @@ def exact_minimum(on_labeled: FloatArray, on_unlabeled: FloatArray, penalty: flo
     One b after the other becomes positive as alpha grows. Between two of these points J is a
     parabola, and its lowest point is the minimum if it lies between them.
     """
+    # dJ/dalpha = (2 / penalty) sum m (alpha m - u) - 1 = 0 over the Gaussians with b > 0.
     some = on_labeled > MIN_MASS
     m, u = on_labeled[some], on_unlabeled[some]
     starts = u / m

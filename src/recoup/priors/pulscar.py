@@ -44,10 +44,34 @@ class PULSCAR(ScorePriorEstimator):
 
     Parameters
     ----------
-    min_bandwidth, max_bandwidth : float, default=0.08, 0.5
-        Between these, the bandwidth whose density of all rows is nearest to their histogram.
+    min_bandwidth : float, default=0.08
+        Least bandwidth of the kernels. Between the two limits the bandwidth is chosen whose
+        density of all rows is nearest to their histogram.
+    max_bandwidth : float, default=0.5
+        Greatest bandwidth of the kernels.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -166,7 +190,7 @@ def alpha_from_probabilities(
     d_labeled, d_unlabeled = kernels @ shares[0], kernels @ shares[1]
 
     upper = grid > 0.5
-    # Where no labeled row comes near, both densities are nil and their ratio says nothing.
+    # Where no row is near, both densities are zero; the floor keeps their ratio finite.
     ratio = d_unlabeled / np.maximum(d_labeled, 1e-300)
     least = float(ratio[upper].min())
     found = _sharpest_bend(d_unlabeled[upper], d_labeled[upper], float(d_labeled.min()))
@@ -213,6 +237,7 @@ def alpha_from_probabilities(
 def _sharpest_bend(d_unlabeled: FloatArray, d_labeled: FloatArray, floor: float) -> float:
     alphas = np.arange(0.0, 1.0, ALPHA_STEP)
     error = np.min(d_unlabeled[:, None] - np.outer(d_labeled, alphas), axis=0)
+    # The floor keeps the logarithm finite where the error is exactly zero.
     bend = np.abs(np.diff(np.log10(np.abs(error) + max(floor, 1e-10)), 2))
     return float(alphas[1 + np.argmax(bend)])
 

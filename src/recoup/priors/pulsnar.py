@@ -40,13 +40,29 @@ class PULSNAR(FeaturePriorEstimator):
     Parameters
     ----------
     max_groups : int, default=10
-        Most groups to try; the number with the lowest BIC of a Gaussian mixture is taken, among
-        those that leave at least 20 labeled rows in each group.
-
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+        How many groups of labeled rows are tried, at most. The number is taken whose Gaussian
+        mixture has the lowest BIC, among those that leave at least 20 labeled rows in each group.
+    transform : {"auto", "logistic", "boosting", "forest"} or classifier, default="auto"
+        What scores the rows of one group and the unlabeled rows; every row is scored by a
+        classifier that was fitted on other rows. ``"auto"`` takes logistic regression, or boosted
+        trees if they tell labeled from unlabeled rows significantly better.
+    interval : {"subsample", "bootstrap", "refit"} or None, default=None
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=20
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
     Attributes
     ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
     groups_ : ndarray of shape (n_labeled,)
         Group of each labeled row, in their order.
 
@@ -54,7 +70,7 @@ class PULSNAR(FeaturePriorEstimator):
     -----
     Features are standardized and multiplied by their importance in a random forest that tells
     labeled from unlabeled rows, so that groups differ in what matters. Groups whose positives
-    overlap are counted twice where they do: alpha is then too high. From scores alone
+    overlap are counted twice there, and alpha is then too high. From scores alone
     (:meth:`fit_scores`) no groups can be seen, and PULSCAR is what remains. No interval is made
     unless asked for, since every draw fits all classifiers anew.
 

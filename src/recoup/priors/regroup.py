@@ -47,14 +47,36 @@ class Regroup(ScorePriorEstimator):
     Parameters
     ----------
     estimator : PriorEstimator, optional
-        What to run; by default :class:`recoup.priors.BBE`. Its ``interval``, ``n_draws``,
-        ``confidence``, ``random_state`` and ``transform`` are not used, those given here are.
+        The estimator to run. By default :class:`recoup.priors.BBE`. Its own ``interval``,
+        ``n_draws``, ``confidence``, ``random_state`` and ``transform`` are not used; those given
+        here are.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="subsample"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` draws as many rows with
+        replacement. Both keep the scores. ``"refit"`` draws rows and fits the classifier anew, so
+        that its variation is covered too. None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
     frac : float, default=0.1
-        Share p of the unlabeled rows, from the highest score down, that copies are made of. If
-        there are fewer labeled rows, every few rows are passed over, so that the copies are p
-        times as many as the labeled rows; else they would outweigh these.
+        Share p of the unlabeled rows, from the highest score down, that are copied. If labeled
+        rows are fewer than unlabeled ones, only every few of these rows is copied, so that there
+        are p times as many copies as labeled rows. Otherwise the copies would outweigh them.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
@@ -124,6 +146,11 @@ class Regroup(ScorePriorEstimator):
             Features; or, with ``transform=None``, one column of scores.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         self._check_options()
         base = self._base()
@@ -149,8 +176,13 @@ class Regroup(ScorePriorEstimator):
         ----------
         s : array-like of shape (n,) or ScoreTable
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
-        scores : array-like of shape (n,)
+        scores : array-like of shape (n,), optional
             Higher is more positive. Left out when ``s`` is a table.
+
+        Returns
+        -------
+        self : PriorEstimator
+            Fitted: the result is in ``estimate_``.
         """
         self._check_options()
         base = self._base()
@@ -164,7 +196,8 @@ class Regroup(ScorePriorEstimator):
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         found: Finding = self._base()._solve(regrouped(table, self.frac), rng)
-        # Bounds and kappas of the wrapped estimator are about labeled rows that do not exist.
+        # Bounds and kappas of the wrapped estimator are about the rows with copies: they do not
+        # hold for the rows as they were.
         return replace(found, upper_limit=math.nan, kappa_1=math.nan, kappa_2=math.nan)
 
     def _settled(self, base: FeaturePriorEstimator) -> FeaturePriorEstimator:
@@ -219,7 +252,7 @@ def top_rows(s: NDArray[np.int_], scores: FloatArray, frac: float) -> NDArray[np
 def _copies_up_to(
     ranks: NDArray[Any], n_labeled: float, n_unlabeled: float, frac: float
 ) -> NDArray[np.intp]:
-    """Return how many of the first so many rows are copied."""
+    """Return how many rows are copied up to each rank."""
     top = np.minimum(ranks, max(round(frac * n_unlabeled), 1))
     copies: NDArray[np.intp] = np.ceil(top * min(1.0, n_labeled / n_unlabeled)).astype(np.intp)
     return copies

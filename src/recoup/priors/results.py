@@ -52,9 +52,50 @@ class PriorCurve:
     level: float | None = None
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What an estimator's own file returns; the base turns it into a PriorEstimate.
+
+    Parameters
+    ----------
+    alpha : float
+        The estimate before clipping to [0, 1].
+    beta : float, default=1.0
+        Share of true positives among the labels, from estimators that find it.
+    curve : PriorCurve, optional
+        The curve that alpha was read from.
+    converged : bool, default=True
+        False when the method failed and alpha is a fallback.
+    warnings : tuple of Note, default=()
+        Reasons to doubt the estimate, as sentences.
+    upper_limit : float, default=nan
+        One-sided limit that alpha stays below, where the method proves one.
+    kappa_1 : float, default=nan
+        Largest share of the unlabeled rows that may be distributed as the labeled ones.
+    kappa_2 : float, default=nan
+        Largest share of the labeled rows that may be distributed as the unlabeled ones.
+    members : dict of str to float, optional
+        Other estimates that the method computes on its way, by name.
+    draws : ndarray, optional
+        Plausible values of alpha, or of alpha and beta together, from a method that needs no
+        drawn rows to know how sure it is.
+    """
+
+    alpha: float
+    beta: float = 1.0
+    curve: PriorCurve | None = None
+    converged: bool = True
+    warnings: tuple[Note, ...] = ()
+    upper_limit: float = math.nan
+    kappa_1: float = math.nan
+    kappa_2: float = math.nan
+    members: dict[str, float] | None = None
+    draws: FloatArray | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorEstimate:
-    """What an estimator found; ``evaluate`` and all others take it as ``alpha``.
+    """What an estimator found; ``evaluate``, ``compare`` and the metrics take it as ``alpha``.
 
     Attributes
     ----------
@@ -69,30 +110,36 @@ class PriorEstimate:
     method : str
         Key of the estimator.
     converged : bool
-        False when the method fell back to a value that it does not stand for.
+        False when the method failed and alpha is a fallback, or when its answer is ambiguous.
     warnings : tuple of Note
         Reasons to doubt the estimate.
     curve : PriorCurve, optional
         What :meth:`plot` draws.
     members : dict of str to float
         What each member of a combination found.
-    n_labeled, n_unlabeled : int
-        Rows that were used.
-    kappa_1, kappa_2 : float
-        Largest share of the unlabeled rows that may be distributed as the labeled ones, and the
-        other way round; nan where the method does not have them.
+    n_labeled : int
+        Number of labeled rows.
+    n_unlabeled : int
+        Number of unlabeled rows.
+    kappa_1 : float
+        Largest share of the unlabeled rows that may be distributed as the labeled ones; nan where
+        the method does not estimate it.
+    kappa_2 : float
+        Largest share of the labeled rows that may be distributed as the unlabeled ones; nan where
+        the method does not estimate it.
     upper_limit : float
         One-sided limit that alpha stays below at ``confidence``, where a method proves one.
     auc_pu : float
-        How well the scores tell labeled from unlabeled rows.
+        Area under the ROC curve of labeled against unlabeled rows: how well the scores tell
+        them apart.
     transform : str
-        Where the scores come from.
+        Where the scores come from: the name of a classifier, "given scores", or "features".
     interval_method : str or None
         How the interval was made, and so which sources of error it covers.
     confidence : float
         Level of the interval.
     seconds : float
-        Time taken.
+        Time that the estimate took.
     """
 
     alpha: float
@@ -147,7 +194,13 @@ class PriorEstimate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts and lists."""
+        """Return everything as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            By name of the attribute or property; the curve and the draws are left out.
+        """
         names = (
             "alpha", "interval", "beta", "method", "members", "warnings", "converged",
             "alpha_all", "label_frequency", "kappa_1", "kappa_2", "upper_limit", "auc_pu",
@@ -158,7 +211,13 @@ class PriorEstimate:
         return plain
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for the estimate and one for each member."""
+        """Return one row for the estimate and one for each member.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns method, alpha, beta, low and high; the last two are the interval.
+        """
         low, high = self.interval if self.interval is not None else (math.nan, math.nan)
         n_members = len(self.members)
         return make_frame(
@@ -172,7 +231,17 @@ class PriorEstimate:
         )
 
     def plot(self, ax: Any = None) -> PriorDisplay:
-        """Draw what the estimate was read from, and what the members of a combination found."""
+        """Draw what the estimate was read from, and what the members of a combination found.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        PriorDisplay
+        """
         from recoup.plot import PriorDisplay
 
         curve = self.curve

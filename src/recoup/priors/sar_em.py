@@ -23,7 +23,7 @@ WINDOW = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SAREM(FeaturePriorEstimator):
+class SAREMPrior(FeaturePriorEstimator):
     r"""Classifier and propensity that make the labels most likely, by expectation maximisation.
 
     With :math:`h(x) = P(y=1 \mid x)` and the propensity :math:`e(x) = P(s=1 \mid y=1, x)`, a row
@@ -38,23 +38,41 @@ class SAREM(FeaturePriorEstimator):
     Parameters
     ----------
     propensity_features : sequence of int, optional
-        Columns of X that decide which positives get a label. By default all; h and e are then
-        interchangeable in the likelihood, and what tells them apart is only the start of the
-        iteration.
-    classifier, propensity_model : classifier, optional
-        Any with ``sample_weight`` in ``fit`` and ``predict_proba``. By default logistic
-        regression on standardized features.
+        Numbers of the columns of X that decide which positives get a label. By default all; h
+        and e are then interchangeable in the likelihood, and only the start of the iteration
+        tells them apart.
+    classifier : classifier, optional
+        Model of h. Any with ``sample_weight`` in ``fit`` and ``predict_proba``. By default
+        logistic regression on standardized features.
+    propensity_model : classifier, optional
+        Model of e, with the same two methods. By default logistic regression on standardized
+        features.
     max_iter : int, default=500
-        Iterations at most.
+        How many iterations are run, at most.
     tol : float, default=1e-4
-        Stop when the propensities of unlabeled rows move by less per iteration, on average over
-        the last ten, and the log-likelihood of all rows together grows by less than n times that
-        over them.
-
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+        The iteration stops when two things hold over the last ten steps: the propensities of
+        unlabeled rows moved by less than this per step, on average, and the log-likelihood per
+        row grew by less than this in all.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default=None
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
+    n_draws : int, default=20
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
     Attributes
     ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
     propensity_ : ndarray of shape (n,)
         e(x) of the labeled and unlabeled rows, in their order.
     posterior_ : ndarray of shape (n,)
@@ -78,7 +96,7 @@ class SAREM(FeaturePriorEstimator):
     >>> X = rng.normal(size=(4000, 2))
     >>> positive = rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))
     >>> s = positive & (rng.random(4000) < 1 / (1 + np.exp(1 - X[:, 1])))
-    >>> found = SAREM(propensity_features=[1]).fit(X, s)
+    >>> found = SAREMPrior(propensity_features=[1]).fit(X, s)
     >>> round(found.alpha_, 1), round(float(positive[~s].mean()), 1)
     (0.4, 0.4)
     """
@@ -164,8 +182,22 @@ class SAREM(FeaturePriorEstimator):
 class FittedBoth(NamedTuple):
     """Classifier and propensity after the last iteration.
 
-    ``posterior`` and ``propensity`` are h and e of the rows, ``trace`` the log-likelihood after
-    each iteration, ``slope`` how far the propensities of unlabeled rows moved in the last one.
+    Parameters
+    ----------
+    posterior_model : model
+        The fitted model of h, for other rows.
+    propensity_model : model
+        The fitted model of e, for other rows.
+    posterior : ndarray of shape (n,)
+        h of the rows.
+    propensity : ndarray of shape (n,)
+        e of the rows.
+    trace : list of float
+        Log-likelihood at the start and after each iteration.
+    slope : float
+        How far the propensities of unlabeled rows moved in the last iteration, on average.
+    converged : bool
+        False if ``max_iter`` ended the iteration.
     """
 
     posterior_model: _Model
@@ -196,15 +228,39 @@ def fit_both(
     tol: float,
     rng: np.random.Generator,
 ) -> FittedBoth:
-    """Fit h on X and e on the chosen columns in turn, until neither moves any more."""
+    """Fit h on X and e on the chosen columns in turn, until neither moves any more.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Features of the posterior h.
+    chosen : ndarray of shape (n, k)
+        Features of the propensity e.
+    s : ndarray of shape (n,)
+        1 labeled, 0 unlabeled.
+    classifier, propensity_model : classifier or None
+        Models of h and e. None: logistic regression.
+    max_iter : int
+        How many iterations are run, at most.
+    tol : float
+        When to stop, as in :class:`SAREMPrior`.
+    rng : Generator
+        Source of the seeds of models that have a ``random_state``.
+
+    Returns
+    -------
+    FittedBoth
+    """
     posterior_of = _model(classifier, X, rng)
     propensity_of = _model(propensity_model, chosen, rng)
     labeled, n = s == 1, len(s)
     share = labeled.mean()
+    # Start as published: unlabeled rows taken as negatives, both groups of equal weight.
     h = posterior_of.fit(labeled.astype(float), np.where(labeled, 1 - share, share))
     e = propensity_of.fit(labeled.astype(float), np.where(labeled, 1.0, h))
     trace, slopes, converged = [_log_likelihood(h, e, labeled)], [], False
     while not converged and len(trace) <= max_iter:
+        # Expectation: P(y=1 | s=0, x). The denominator is at least 2 * EDGE, both being clipped.
         q = np.where(labeled, 1.0, h * (1 - e) / (1 - h * e))
         before = e
         e = propensity_of.fit(labeled.astype(float), q)
@@ -218,7 +274,21 @@ def fit_both(
 
 
 def propensity_columns(X: FloatArray, features: Sequence[int] | None, caller: str) -> FloatArray:
-    """Return the columns that decide which positives get a label."""
+    """Return the columns that decide which positives get a label.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Features.
+    features : sequence of int or None
+        Numbers of columns; negative ones count from the end. None: all.
+    caller : str
+        Who asks, for the error message.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
     if features is None:
         return X
     places = np.asarray(features)
@@ -232,7 +302,17 @@ def propensity_columns(X: FloatArray, features: Sequence[int] | None, caller: st
 
 
 def check_iteration(max_iter: Any, tol: Any, caller: str) -> None:
-    """Refuse an iteration that would never begin or never end."""
+    """Refuse an iteration that would never begin or never end.
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations at most; at least 1.
+    tol : float
+        Limit of the steps; above 0.
+    caller : str
+        Who asks, for the error message.
+    """
     if not max_iter >= 1 or not tol > 0:
         raise InvalidInputError(
             f"{caller} needs max_iter >= 1 and tol > 0. Got {brief(max_iter)} and {brief(tol)}."
@@ -270,6 +350,7 @@ class _Logistic:
         spread = X.std(axis=0)
         self.center, self.scale = X.mean(axis=0), np.where(spread > 0, spread, 1.0)
         self.design = self._designed(X)
+        # The intercept is not penalized; 1e-8 keeps the system solvable if all targets agree.
         self.penalty = np.append(1e-8, np.ones(X.shape[1]))
         self.coefficients = np.zeros(self.design.shape[1])
 

@@ -37,10 +37,29 @@ class ShareNet(ScorePriorEstimator):
 
     Parameters
     ----------
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        How ``fit`` turns features into scores. Every row is scored by a classifier that was
+        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
+        labeled from unlabeled rows significantly better. None: X is one column of scores.
+        ``fit_scores`` does not use it.
     interval : {"network", "subsample", "bootstrap", "refit"} or None, default="network"
-        ``"network"`` takes the quantiles that the network gives; the others draw rows.
+        How the interval around alpha is made. ``"network"`` takes the quantiles that the network
+        gives. The others draw rows: ``"subsample"`` fewer rows without replacement,
+        ``"bootstrap"`` as many with replacement, ``"refit"`` with the classifier fitted anew.
+        None: no interval.
+    n_draws : int, default=200
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Examples
     --------
@@ -84,6 +103,7 @@ class ShareNet(ScorePriorEstimator):
 
 def share_quantiles(table: ScoreTable) -> FloatArray:
     """Return the network's quantiles of kappa for one table."""
+    # The network answers on the scale 2/pi arcsin(sqrt(share)); quantiles of a network may cross.
     answers = load_network("share_net")(summary(table)[None])[0]
     return np.sort(np.sin(np.pi / 2 * np.clip(answers, 0.0, 1.0)) ** 2)
 
@@ -91,7 +111,25 @@ def share_quantiles(table: ScoreTable) -> FloatArray:
 def draws_between(
     values: FloatArray, levels: tuple[float, ...], n_draws: int, top: float = 0.995
 ) -> FloatArray:
-    """Spread draws evenly over a distribution given by some quantiles, its ends drawn out."""
+    """Spread draws evenly over a distribution that is known by some quantiles.
+
+    Beyond the outermost quantiles it goes on as far as the last two lie apart.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        Quantiles, ascending.
+    levels : tuple of float
+        Their levels.
+    n_draws : int
+        How many values to return.
+    top : float, default=0.995
+        No value is larger.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+    """
     spread = (np.arange(n_draws) + 0.5) / n_draws
     ends = (
         max(values[0] - (values[1] - values[0]), 0.0),
@@ -128,12 +166,14 @@ def summary(table: ScoreTable) -> FloatArray:
 
 
 def _log_share(count: FloatArray, total: float) -> FloatArray:
+    # Half a row more, so that no row at all has a logarithm too.
     share: FloatArray = np.log((count + 0.5) / (total + 1.0))
     return share
 
 
 def _reached(along: FloatArray, other: FloatArray, goals: FloatArray) -> FloatArray:
     """Rows of one sample passed when the goals in the other are reached; ties are passed evenly."""
+    # A goal that is reached exactly, but for rounding, must not skip to the next score.
     after = np.searchsorted(along[1:], goals - 1e-9) + 1
     width = along[after] - along[after - 1]
     inside = (goals - along[after - 1]) / width

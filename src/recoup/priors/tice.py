@@ -50,7 +50,7 @@ class TIcE(FeaturePriorEstimator):
     delta : float or None, default=0.2
         Chance that a bound fails for one node. None: ``max(0.025, 1 / (1 + 0.004 * rows))``, as
         first published; alpha is then higher.
-    k : float, default=10
+    k : float, default=10.0
         Added to the rows of each part when splits are compared, so that small parts do not win
         by chance.
     n_folds : int, default=10
@@ -59,21 +59,38 @@ class TIcE(FeaturePriorEstimator):
         Cuts of each feature into the parts of a split, at quantiles; features with fewer distinct
         values are cut between all of them.
     max_splits : int, default=500
-        Splits of each tree.
-    interval : {"bootstrap", "subsample"} or None, default="bootstrap"
-        As in the base, but for the default: bounds from much smaller samples are so much looser
-        that subsamples tell little about all rows.
+        How many splits each tree has, at most.
+    transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
+        Not used: this estimator reads the features themselves. It is here so that all estimators
+        take the same parameters.
+    interval : {"subsample", "bootstrap", "refit"} or None, default="bootstrap"
+        How the interval around alpha is made. ``"subsample"`` draws fewer rows without
+        replacement and scales the spread down; ``"bootstrap"`` and ``"refit"`` draw as many rows
+        with replacement. Every draw runs the whole method. None: no interval.
     n_draws : int, default=30
-        Draws behind the interval; each grows all trees anew.
+        How many times rows are drawn for the interval. More draws make it steadier and slower.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    random_state : int, default=0
+        Seed of everything random. The same number gives the same estimate.
 
-    The others are those of :class:`recoup.priors.PriorEstimator`.
+    Attributes
+    ----------
+    estimate_ : PriorEstimate
+        The result: alpha, its interval, and reasons to doubt it.
+    alpha_ : float
+        The estimated share of positives among the unlabeled rows.
 
     Notes
     -----
     The defaults are those that Ivanov found much more accurate than the first ones (5 folds,
     k = 5, cuts at 0.25, 0.5 and 0.75 of the range). Quantiles replace parts of the range because
     one outlier would move all cuts, with two more near either end for positives that are rare.
-    Nodes must hold 0.5% of the rows (at most :math:`n^{0.4}` rows, at least 10) to count.
+    Nodes count only if they hold enough rows: 0.5% of them, but never more than :math:`n^{0.4}`
+    and never fewer than 10.
+
+    The default interval is the bootstrap, because bounds from smaller samples are so much looser
+    that subsamples tell little about all rows.
 
     Scores of a classifier, by ``fit_scores``, usually give better estimates than many features.
     With few labeled rows and a large alpha the best of many nodes is best by chance, and the
@@ -118,6 +135,7 @@ class TIcE(FeaturePriorEstimator):
         codes = _coded(X, self.n_cuts)
         folds = rng.permutation(np.arange(len(s)) % self.n_folds)
         c = 0.5
+        # The margin depends on c itself: the second round uses the c of the first.
         for _ in range(2):
             grown = [self._grow(codes, labeled, folds == fold, c) for fold in range(self.n_folds)]
             c = float(np.mean([tree.best for tree in grown]))
@@ -160,11 +178,12 @@ class TIcE(FeaturePriorEstimator):
         delta = self.delta
         if delta is None:
             delta = max(0.025, 1 / (1 + 0.004 * len(to_judge)))
+        # Cantelli's inequality, times the rows of a node.
         margin = c * (1 - c) * (1 - delta) / delta
         enough = max(MIN_ROWS, min(MIN_SHARE * len(to_judge), len(to_judge) ** MIN_POWER))
         start = best = float(labeled[to_judge].mean())
         nodes = [np.array([[len(to_judge)], [labeled[to_judge].sum()]])]
-        # Numbers in the order of arrival keep the queue from comparing nodes.
+        # The numbers in the order of arrival break ties: nodes themselves cannot be compared.
         root = _Node(to_grow, to_judge, np.arange(codes.shape[1]))
         queue, n_pushed = [(0.0, 0, root)], 0
         for _ in range(self.max_splits):

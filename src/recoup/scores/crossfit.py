@@ -75,16 +75,33 @@ class CrossfitScores:
         )
 
     def table(self) -> ScoreTable:
-        """Count labeled, unlabeled and known-negative rows at each score."""
+        """Count labeled, unlabeled and known-negative rows at each score.
+
+        Returns
+        -------
+        ScoreTable
+        """
         return ScoreTable.from_arrays(self.s, self.scores)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per row of X: its label, its score, and its fold in each repeat."""
+        """Return one row per row of X: its label, its score, and its fold in each repeat.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns s, score, fold_0, fold_1 and so on.
+        """
         folds = {f"fold_{number}": fold for number, fold in enumerate(self.fold)}
         return make_frame({"s": self.s, "score": self.scores} | folds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts and lists."""
+        """Return everything as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            By name of the attribute.
+        """
         names = ("estimator_name", "method", "repeats", "auc_pu", "s", "scores", "fold")
         return {name: to_plain(getattr(self, name)) for name in names}
 
@@ -224,6 +241,7 @@ def crossfit(
 
 def _auc_pu(labels: NDArray[np.int_], scores: FloatArray) -> float:
     unlabeled = np.sort(scores[labels == 0])
+    # The mean over both sides counts ties one half.
     below, up_to = (
         np.searchsorted(unlabeled, scores[labels == 1], side=side).mean()
         for side in ("left", "right")
@@ -308,6 +326,7 @@ def seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:
     model = clone(estimator)
     settings = model.get_params(deep=True)
     names = sorted(name for name in settings if name.split("__")[-1] == "random_state")
+    # One draw for every seed, used or not: setting one of them does not change the others.
     seeds = rng.integers(2**31, size=len(names)).tolist()
     chosen = {
         name: seed

@@ -83,7 +83,17 @@ class PUStratifiedKFold:
         )
 
     def get_n_splits(self, X: Any = None, s: Any = None, groups: Any = None) -> int:
-        """Return the number of folds; the arguments change nothing."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, s, groups : object, optional
+            Not used; scikit-learn passes them.
+
+        Returns
+        -------
+        int
+        """
         return self.n_splits
 
     def split(
@@ -198,7 +208,7 @@ def _sparse_hashes(X: Any) -> Hashes:
     rows.sum_duplicates()
     salts = _salts(rows.shape[1])[rows.indices]
     cells = _mix(_words(rows.data[:, None]) ^ salts[:, None]).sum(axis=1, dtype=np.uint64)
-    cells[rows.data == 0] = 0  # stored or not
+    cells[rows.data == 0] = 0  # a zero counts the same whether it is stored or not
     heads = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
     hashes: Hashes = heads[rows.indptr[1:]] - heads[rows.indptr[:-1]]
     return hashes
@@ -220,7 +230,7 @@ def _frame_hashes(X: Any) -> Hashes:
 
 
 def _array_hashes(values: NDArray[Any], number: int = 0) -> Hashes:
-    """Sum the hashes of a row's cells, each salted with its place; blocks bound the memory."""
+    """Sum the hashes of a row's cells, each salted with its column; blocks bound the memory."""
     if not len(values):
         return np.zeros(0, np.uint64)
     values = values.reshape(len(values), -1)
@@ -239,7 +249,7 @@ def _words(values: NDArray[Any]) -> Hashes:
     kind = values.dtype.kind
     if kind == "f":
         numbers = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
-        numbers[np.isnan(numbers)] = np.nan  # of many bit patterns
+        numbers[np.isnan(numbers)] = np.nan  # NaN has many bit patterns; take one
         return numbers.view(np.uint64)
     if kind in "ib":
         return values.astype(np.int64).view(np.uint64)
@@ -301,8 +311,9 @@ def _deal(
 ) -> NDArray[np.intp]:
     """Return how many of some equal bundles each fold gets.
 
-    One by one, each would go where it adds least to the squared shares of rows per kind, that
-    is, to the fold with the lowest level. All but the last round are poured in together.
+    Dealt one by one, each bundle would go to the fold where it adds least to the squared shares
+    of rows per kind: the fold with the lowest level. That is like pouring water into vessels of
+    unequal height. All but the last bundles are dealt at once, up to the common surface.
     """
     weights = rows / totals.astype(float) ** 2
     levels = filled @ (weights / np.dot(weights, rows))
@@ -310,7 +321,7 @@ def _deal(
     for kind in (LABELED, UNLABELED):
         bare = np.flatnonzero(filled[:, kind] == 0)
         if rows[kind] and len(bare):
-            # These come first, or there may be nothing left for them.
+            # Folds without rows of this kind come first, or there may be nothing left for them.
             shares[bare[np.argsort(levels[bare], kind="stable")][:n_bundles]] = 1
             break
 
@@ -319,6 +330,7 @@ def _deal(
     surface = surfaces[surfaces >= heights][-1]
     shares += np.maximum(np.floor(surface - levels - shares) - 1, 0).astype(np.intp)
 
+    # Levels are rounded, so that equal ones are ties however they were summed.
     while shares.sum() < n_bundles:
         sizes = filled.sum(axis=1) + shares * rows.sum()
         shares[np.lexsort((sizes, np.round(levels + shares, 9)))[0]] += 1

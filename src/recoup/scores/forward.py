@@ -18,9 +18,10 @@ N_FOLDS = 5
 def forward_scores(classifier: Any, X: Any, target: NDArray[np.int_], seed: int) -> CrossfitScores:
     """Score each fold by a model that was fitted on the folds before it; the first has no scores.
 
-    In cross-fitting the labels of two folds rank each other's rows. Where models look at near
-    rows, neighbors that are both labeled then both come to the top, and the labels there vary up
-    to twice as much as labels at random. Labels that come later cannot do that.
+    In cross-fitting, the labels of each fold help to rank the rows of the others. If a model looks
+    at near rows, two labeled neighbors in different folds then lift each other to the top, and the
+    number of labels there varies up to twice as much as with labels at random. If folds are only
+    ranked by earlier ones, this cannot happen.
 
     Parameters
     ----------

@@ -42,8 +42,12 @@ class ScoreTable:
     scores : ndarray of shape (n_scores,)
         Ascending. In a thinned table, the lowest score of each bin: ``score >= scores[i]``
         selects the same rows as in the full table.
-    labeled, unlabeled, negative : ndarray of shape (n_scores,)
-        Rows (or, with sample weights, their summed weight) at each score.
+    labeled : ndarray of shape (n_scores,)
+        Labeled rows (or, with sample weights, their summed weight) at each score.
+    unlabeled : ndarray of shape (n_scores,)
+        Unlabeled rows at each score.
+    negative : ndarray of shape (n_scores,)
+        Rows at each score that are known to be negative.
     centers : ndarray of shape (n_scores,)
         The score that stands for the rows of a bin where its value matters (Brier score, log
         loss, calibration). Equal to ``scores`` unless the table was thinned.
@@ -112,7 +116,7 @@ class ScoreTable:
             Non-negative weights.
         bins : int, optional
             Thin to at most about this many bins, without ever holding the full table in memory.
-        keep : sequence of float, optional
+        keep : sequence of float, default=()
             Thresholds at which a thinned table must stay exact.
 
         Returns
@@ -185,8 +189,12 @@ class ScoreTable:
         ----------
         frame : pandas, Polars, PyArrow, DuckDB, PySpark or Dask frame
             Anything that narwhals understands; lazy frames stay lazy until the group-by.
-        label, score, sample_weight : str
-            Column names.
+        label : str
+            Column of the labels: 1 labeled positive, 0 unlabeled, -1 known negative.
+        score : str
+            Column of the scores; higher is more positive.
+        sample_weight : str, optional
+            Column of the row weights.
         decimals : int, optional
             Round scores to this many decimals, halves up, inside the engine, to bound the number
             of groups when billions of distinct scores would come back.
@@ -220,8 +228,12 @@ class ScoreTable:
         ----------
         path : str or Path
             A file or a glob pattern such as ``"scores/*.parquet"``.
-        label, score, sample_weight : str
-            Column names.
+        label : str
+            Column of the labels: 1 labeled positive, 0 unlabeled, -1 known negative.
+        score : str
+            Column of the scores; higher is more positive.
+        sample_weight : str, optional
+            Column of the row weights.
         decimals : int, optional
             Round scores to this many decimals first, halves up.
         keep : sequence of float, optional
@@ -255,7 +267,7 @@ class ScoreTable:
         ordered = scores[order]
         starts = _run_starts(ordered)
         sums = [np.add.reduceat(column[order], starts) for column in columns]
-        distinct = ordered[starts] + 0.0  # -0.0 and 0.0 are one score
+        distinct = ordered[starts] + 0.0  # turns -0.0 into 0.0: they are one score
         filled = np.sum(sums, axis=0) > 0
         if not filled.all():  # rows of weight zero say nothing
             distinct, sums = distinct[filled], [column[filled] for column in sums]
@@ -342,6 +354,7 @@ class ScoreTable:
         merged = self._from_counts(scores, columns, squares)
         return replace(
             merged,
+            # Both tables have the same bins, but not the same rows in them.
             centers=(self.centers + other.centers) / 2 if thinned else merged.centers,
             thinned=thinned,
             n_known=self.n_known + other.n_known,
@@ -353,6 +366,15 @@ class ScoreTable:
         In a single sample they are rows like any other, so they join the unlabeled ones, whose
         share of positives falls accordingly (``n_known`` remembers them). In the case-control
         scheme they are not part of the population and are left out.
+
+        Parameters
+        ----------
+        scheme : {"single-sample", "case-control"}
+            Whether the judged population is all rows, or the unlabeled rows alone.
+
+        Returns
+        -------
+        ScoreTable
         """
         if not self.n_negative:
             return self
@@ -429,6 +451,7 @@ class ScoreTable:
         """Largest possible effect of thinning on the area under the PU ROC curve."""
         if not self.thinned:
             return 0.0
+        # Pairs within a bin count one half; the true order could make each of them 0 or 1.
         tied = np.dot(self.labeled.astype(float), self.unlabeled.astype(float))
         return float(tied / (2 * self.n_labeled * self.n_unlabeled))
 
@@ -444,17 +467,40 @@ class ScoreTable:
         return low >= 0 and high <= 1
 
     def heads(self, group: str) -> FloatArray:
-        """Share of a group at or above each score, from the highest score down."""
+        """Share of a group at or above each score, from the highest score down.
+
+        Parameters
+        ----------
+        group : {"labeled", "unlabeled", "negative"}
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_scores,)
+            Rising to 1.
+        """
         counts = getattr(self, group)[::-1].astype(float)
         share: FloatArray = np.cumsum(counts) / counts.sum()
         return share
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per score."""
+        """Return one row per score.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns score, labeled, unlabeled and negative.
+        """
         return make_frame({"score": self.scores} | {name: getattr(self, name) for name in GROUPS})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the columns as plain lists."""
+        """Return the columns as plain lists.
+
+        Returns
+        -------
+        dict
+            By name of the column.
+        """
         columns: dict[str, Any] = self.to_frame().to_dict(orient="list")
         return columns
 
@@ -518,4 +564,5 @@ def _edges(kept: list[FloatArray]) -> FloatArray:
 
 
 def _midpoints(lowest: FloatArray, highest: FloatArray) -> FloatArray:
+    # Not (lowest + highest) / 2, which overflows for scores near the largest float.
     return lowest + (highest - lowest) / 2

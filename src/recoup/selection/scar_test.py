@@ -55,8 +55,19 @@ ALPHAS = np.arange(1, 100) / 100
 class Ranking:
     """Rows and labels between thresholds of the score, ready to be tested with any alpha.
 
-    ``n_all`` is the number of unlabeled rows that alpha is the share in: those that are tested,
-    and those that only train.
+    Parameters
+    ----------
+    rows : ndarray of shape (n_groups,)
+        Rows between two thresholds, from the highest score down.
+    labeled : ndarray of shape (n_groups,)
+        How many of them are labeled.
+    n_all : int
+        Number of unlabeled rows that alpha is the share in: those that are tested, and those that
+        only train.
+    n_resamples : int
+        Simulated sets of labels.
+    seed : int
+        Seed of the simulation.
     """
 
     rows: NDArray[np.int64]
@@ -72,6 +83,8 @@ class Ranking:
         posterior = _posterior(self.rows, self.labeled, frequency)
         # The same draws for every alpha, so that p-values differ for no other reason.
         rng = named_rng(self.seed, CALLER, "null")
+        # Alpha is known for all unlabeled rows; how many of their positives are among those that
+        # are tested is a matter of chance.
         n_hidden = round(alpha * self.n_all)
         hidden = rng.hypergeometric(
             n_hidden, self.n_all - n_hidden, n_unlabeled, size=self.n_resamples
@@ -89,9 +102,9 @@ class Ranking:
 def _share_as_large(null: FloatArray, statistic: float) -> float:
     """Return the p-value, which is 1 if no threshold has more labels than there may be.
 
-    Where negatives are among the highest scores the simulated excess is below 0, and how far
-    below depends on the fitted posterior of a few rows. A larger one that is below 0 as well
-    does not contradict labels at random.
+    If there are negatives among the highest scores, the simulated excess is below 0, and how far
+    below depends on the posterior that was fitted to a few rows. An observed excess that is larger,
+    but also below 0, does not contradict labels at random: hence the maximum with 0.
     """
     return float((1 + np.count_nonzero(np.maximum(null, 0.0) >= statistic)) / (len(null) + 1))
 
@@ -114,10 +127,14 @@ class ScarTest:
     label_frequency : float
         Share of the positives that are labeled, and so the largest share of labels that any
         group of rows can have.
-    n_labeled, n_unlabeled : int
-        Rows that were tested; those of the first fold only train.
-    n_top, labeled_top : int
-        Rows above the threshold of the statistic, and how many of them are labeled.
+    n_labeled : int
+        Labeled rows that were tested; those of the first fold only train.
+    n_unlabeled : int
+        Unlabeled rows that were tested.
+    n_top : int
+        Rows above the threshold of the statistic.
+    labeled_top : int
+        How many of them are labeled.
     auc_pu : float
         How well the scores tell labeled from unlabeled rows.
     method : str
@@ -146,10 +163,10 @@ class ScarTest:
     def compatible_alpha(self) -> float:
         """The largest alpha, in hundredths, with which labels at random are not rejected at 5%.
 
-        They are rejected with every larger one: labels at random leave no room for so many
-        positives among the unlabeled rows. Whoever is sure that there are more of them has
-        reason to doubt the labels, without knowing alpha. 1 if no alpha is rejected, 0 if all
-        are. It takes a handful of simulations, when it is first asked for.
+        They are rejected with every larger alpha: if labels were at random, there could not be so
+        many positives among the unlabeled rows. If you are sure that there are more, you have
+        reason to doubt the labels, without knowing alpha exactly. It is 1 if no alpha is
+        rejected, and 0 if all are. It takes a few simulations, when it is first asked for.
         """
         return _compatible_alpha(self.ranking)
 
@@ -185,7 +202,13 @@ class ScarTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts and lists."""
+        """Return everything as plain numbers, texts and lists.
+
+        Returns
+        -------
+        dict
+            By name of the attribute or property.
+        """
         names = (
             "statistic", "p_value", "alpha", "compatible_alpha", "label_frequency", "n_labeled",
             "n_unlabeled", "n_top", "labeled_top", "expected_top", "auc_pu", "method", "warnings",
@@ -195,14 +218,30 @@ class ScarTest:
         return plain
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the answer as one row."""
+        """Return the answer as one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a column for each number and text.
+        """
         plain = self.to_dict()
         return make_frame(
             {name: [plain[name]] for name in plain if name not in ("null", "warnings")}
         )
 
     def plot(self, ax: Any = None) -> ScarDisplay:
-        """Draw the statistic beside those of the resamples; the title has ``compatible_alpha``."""
+        """Draw the statistic beside those of the resamples; the title has ``compatible_alpha``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        ScarDisplay
+        """
         from recoup.plot.scar import ScarDisplay
 
         display = ScarDisplay(
@@ -293,11 +332,11 @@ def scar_test(
     alpha, labels that favor positives among which there are many negatives can keep their share
     below c.
 
-    Without alpha, the result still says with which ones labels at random can be: up to
-    ``compatible_alpha``. A larger alpha would have left more of the highest-scoring rows unlabeled.
-    So whoever is sure that, say, at least a third of the unlabeled rows are positive, and sees
-    a ``compatible_alpha`` of 0.2, knows that labels are not at random. It is an upper limit
-    of 95% for alpha if they are; there is no lower one, since fewer positives leave more room for
+    If alpha is not known, the result still says for which values labels can be at random: for
+    those up to ``compatible_alpha``. With a larger alpha, more of the highest-scoring rows would
+    be unlabeled. Suppose you are sure that at least a third of the unlabeled rows are positive,
+    and ``compatible_alpha`` is 0.2: then labels are not at random. If they are at random, it is an
+    upper limit of alpha at 95%. There is no lower limit, since fewer positives leave more room for
     labels. ``p_values`` of the result gives the p-value with any alpha.
 
     Alpha is the share in these rows. One that is known for a larger population differs from it
@@ -474,6 +513,7 @@ def _grouped(table: ScoreTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _excess(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: float) -> FloatArray:
     """Labels above each threshold beyond the most to expect, in standard errors."""
     above = np.cumsum(rows)
+    # If all rows above a threshold are positive, their labels are binomial.
     error = np.sqrt(above * frequency * (1 - frequency))
     found = (np.cumsum(labeled, axis=-1) - frequency * above) / error
     excess: FloatArray = np.where(above >= MIN_TOP, found, -np.inf)
@@ -484,6 +524,7 @@ def _posterior(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: f
     """Fit P(labeled) = frequency * P(positive), the latter logistic in a spline of the rank."""
     from scipy.special import expit, ndtri
 
+    # Normal quantiles of the ranks: on this scale the logit of two normal classes is nearly linear.
     rank = -ndtri((np.cumsum(rows) - rows / 2) / rows.sum())
     design = np.column_stack(
         [np.ones(len(rows)), rank, *(np.maximum(rank - knot, 0.0) for knot in KNOTS)]
@@ -498,7 +539,8 @@ def _posterior(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: f
         spread = chance * (1 - chance)
         gradient = design.T @ ((labeled - rows * chance) / spread * slope) - penalty * weights
         information = (design * (rows * slope**2 / spread)[:, None]).T @ design
-        # Where most rows of a group must be positive the likelihood is flat: short steps.
+        # Fisher scoring. The likelihood is flat where the posterior is near 1; without a limit a
+        # step would go far beyond.
         step = np.clip(np.linalg.solve(information + np.diag(penalty), gradient), -2.0, 2.0)
         weights = weights + step
         positive = expit(design @ weights)

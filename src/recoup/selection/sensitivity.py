@@ -67,7 +67,11 @@ class SelectionSensitivity:
         Parameters
         ----------
         metric : str
-            Its key.
+            Key of the metric.
+
+        Returns
+        -------
+        low, high : float
         """
         if metric not in self.values:
             metric_spec(metric, "SelectionSensitivity.range")
@@ -79,18 +83,42 @@ class SelectionSensitivity:
         return float(np.nanmin(found)), float(np.nanmax(found))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per strength and direction."""
+        """Return one row per strength and direction.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns strength and favored, and one for each metric.
+        """
         return make_frame({"strength": self.strengths, "favored": list(self.favored)} | self.values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists."""
+        """Return plain lists.
+
+        Returns
+        -------
+        dict
+            With alpha, strength, favored, and the key of each metric.
+        """
         plain: dict[str, Any] = to_plain(
             {"alpha": self.alpha, "strength": self.strengths, "favored": self.favored} | self.values
         )
         return plain
 
     def plot(self, ax: Any = None, metrics: Sequence[str] = SHOWN) -> SelectionDisplay:
-        """Draw metrics over the strength of selection, low scores favored on the left."""
+        """Draw metrics over the strength of selection, low scores favored on the left.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        metrics : sequence of str, default=("roc_auc", "recall", "precision", "f1")
+            Keys of the metrics to draw.
+
+        Returns
+        -------
+        SelectionDisplay
+        """
         from recoup.plot.scar import SelectionDisplay
 
         signs = np.array([-1.0 if favored == "low" else 1.0 for favored in self.favored])
@@ -209,11 +237,12 @@ def _checked(strengths: ArrayLike, direction: str) -> FloatArray:
 def _fair_table(table: ScoreTable, mixture: Mixture, gamma: float) -> ScoreTable:
     """Return the counts that labels at random would have given, if labels have this tilt."""
     labeled = table.labeled.astype(float)
+    # The hidden positives at each score, scaled to as many as there are labeled ones.
     hidden = table.n_labeled * np.diff(_hidden_share(labeled, gamma), prepend=0.0)
     unlabeled: NDArray[Any] = table.unlabeled
     if mixture.scheme == "single-sample":
-        # Labeled and hidden positives trade places until both are like all positives; every
-        # score keeps its rows.
+        # All positives are a mixture of labeled and hidden ones. Giving both groups that same
+        # distribution moves counts between them; the total at each score stays.
         n_hidden = mixture.alpha * table.n_unlabeled
         moved = (labeled - hidden) * (n_hidden / (table.n_labeled + n_hidden))
         return replace(table, labeled=labeled - moved, unlabeled=unlabeled + moved)
@@ -223,5 +252,6 @@ def _fair_table(table: ScoreTable, mixture: Mixture, gamma: float) -> ScoreTable
 def _hidden_share(labeled: FloatArray, gamma: float) -> FloatArray:
     """Share of the hidden positives up to each score, ascending."""
     heads = np.cumsum(labeled)
+    # The formula of H above; log1p, because gamma - 1 may be small.
     share: FloatArray = np.log1p((gamma - 1) * heads / heads[-1]) / np.log(gamma)
     return share

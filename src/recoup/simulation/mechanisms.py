@@ -25,7 +25,19 @@ MECHANISMS: dict[str, Mechanism] = {}
 
 @dataclass(frozen=True)
 class Mechanism:
-    """How positives compete for labels: their log weights, and the usual exponent."""
+    """How positives compete for labels.
+
+    Parameters
+    ----------
+    log_weights : callable
+        Function of (posterior, candidates, k, pubench): the log weight of each row.
+    k : float
+        The usual exponent of the weights.
+    uses_posterior : bool
+        Whether the weights depend on the posterior.
+    takes_top : bool
+        Whether the rows with the largest weights get the labels, without a draw.
+    """
 
     log_weights: LogWeights
     k: float
@@ -36,7 +48,24 @@ class Mechanism:
 def named_mechanism(
     *keys: str, k: float = 1.0, uses_posterior: bool = True, takes_top: bool = False
 ) -> Callable[[LogWeights], LogWeights]:
-    """Register log weights, a function of (posterior, candidates, k, pubench), under some keys."""
+    """Register log weights, a function of (posterior, candidates, k, pubench), under some keys.
+
+    Parameters
+    ----------
+    *keys : str
+        Names of the mechanism.
+    k : float, default=1.0
+        The usual exponent of the weights.
+    uses_posterior : bool, default=True
+        Whether the weights depend on the posterior.
+    takes_top : bool, default=False
+        Whether the rows with the largest weights get the labels, without a draw.
+
+    Returns
+    -------
+    callable
+        Decorator of the function.
+    """
 
     def decorate(function: LogWeights) -> LogWeights:
         MECHANISMS.update(dict.fromkeys(keys, Mechanism(function, k, uses_posterior, takes_top)))
@@ -54,6 +83,7 @@ def _any_alike(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> Floa
 @named_mechanism("s2", k=10)
 def _clear_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
     """Labeling favors positives that look positive."""
+    # Logarithms, because p**10 of an unlikely positive underflows to zero.
     weights: FloatArray = k * np.log(np.maximum(p, TINY))
     if pubench:
         # The released code gives a tenth of the mass to all positives alike; the paper does not.
@@ -66,7 +96,8 @@ def _clear_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> Flo
 @named_mechanism("s3", k=10)
 def _doubtful_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> FloatArray:
     """Labeling favors positives that could be negatives."""
-    # With k = 10 the released code's weights span 165 to 1, where those of the paper know no end.
+    # With k = 10 the released code's weights differ by a factor of 165 at most, (2.5 / 1.5)**10;
+    # those of the paper have no such limit.
     weights: FloatArray = k * np.log(np.maximum((2.5 if pubench else 1.0) - p, TINY))
     return weights
 
@@ -80,7 +111,19 @@ def _clearest_ones(p: FloatArray, candidates: Mask, k: float, pubench: bool) -> 
 
 @dataclass(frozen=True)
 class Rule:
-    """A mechanism with its variant and exponent settled."""
+    """A mechanism with its variant and exponent settled.
+
+    Parameters
+    ----------
+    weigh : callable
+        Function of (X, posterior, candidates): log weights, or propensities if ``way`` is
+        ``"stated"``.
+    way : {"race", "top", "scaled", "stated"}
+        How weights become labels: drawn one by one, the largest ones, or independently with
+        propensities that are scaled to the wanted number or stated.
+    uses_posterior : bool, default=True
+        Whether the weights depend on the posterior.
+    """
 
     weigh: Callable[[Any, FloatArray, Mask], FloatArray]
     way: Literal["race", "top", "scaled", "stated"]
@@ -184,13 +227,15 @@ def draw_labels(
     weights = rule.weigh(X, p, candidates)
     if rule.way == "top":
         chosen = lowest(candidates, n, -weights, draw)
+        # Rows tied with the last one chosen all had the same chance.
         bar = weights[chosen].min()
         tied = candidates & (weights == bar)
         share = (chosen & tied).sum() / tied.sum()
         return np.select([weights > bar, weights == bar], [1.0, share], 0.0), chosen
     if rule.way == "race":
-        # Drawing one by one without replacement with weights w means to take the first n of
-        # exponential arrival times with rates w.
+        # Drawing one by one without replacement with weights w is the same as taking the first n
+        # of exponential arrival times with rates w. Their logarithms are compared: a uniform draw
+        # of exactly 0 gives -inf, which is first, as it should be.
         with np.errstate(divide="ignore"):
             chosen = lowest(candidates, n, np.log(-np.log1p(-draw)) - weights)
         return _calibrated(_arrived, weights, candidates, n), chosen
@@ -206,6 +251,7 @@ def draw_labels(
 
 def _arrived(logs: FloatArray) -> FloatArray:
     """Chance to arrive before time 1, given the logarithm of the rate."""
+    # expm1 keeps digits of small chances; exp(50) is certainty, and exp(710) would overflow.
     chance: FloatArray = -np.expm1(-np.exp(np.minimum(logs, 50.0)))
     return np.maximum(chance, TINY)
 
@@ -222,6 +268,8 @@ def _calibrated(
     from scipy.optimize import brentq
 
     logs = weights[candidates]
+    # At the lower end even the largest chance is below n / len(logs); at the upper end even the
+    # smallest is 1 to double precision. The sum grows with the scale, so there is one root.
     scale = brentq(
         lambda scale: chance(scale + logs).sum() - n,
         math.log(n / len(logs)) - logs.max() - 1,

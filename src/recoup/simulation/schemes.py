@@ -107,16 +107,17 @@ def simulate(
     Notes
     -----
     ``propensity`` is the chance that a positive of the returned rows, with these features,
-    carries a label; copies count once, and rows that were dropped are accounted for. Labeled
-    rows weighted by ``1 / propensity`` stand for all positives, by ``1 / propensity - 1`` for
-    those without a label. It is exact for scar, s4, accept-reject and functions. For a fixed number
-    of labels with weights w it is :math:`1 - e^{-\tau w}`, with :math:`\tau` such that the values
-    of all candidates sum to the number of labels: what Rosén proved for many rows.
+    carries a label. Copies of a row count once, and rows that were dropped are allowed for.
+    Labeled rows weighted by ``1 / propensity`` stand for all positives; weighted by
+    ``1 / propensity - 1`` they stand for those without a label. The propensity is exact for scar,
+    s4, accept-reject and functions. For a fixed number of labels with weights w it is
+    :math:`1 - e^{-\tau w}`, with :math:`\tau` such that the values of all candidates sum to the
+    number of labels; Rosén (1972) proved this for many rows.
 
-    Case-control data without overlap: unlabeled rows are drawn before the labels, so that no
-    mechanism bends them. Under scar they take all positives that the labels leave; otherwise
-    only half of those, because a choice among few candidates would not be biased. Pass
-    ``n_unlabeled`` to compare mechanisms on the same unlabeled rows.
+    In case-control data without overlap, unlabeled rows are drawn before the labels, so that the
+    mechanism does not change them. Under scar they take all positives that are not needed for
+    labels. Other mechanisms need candidates to choose from: the unlabeled rows take only half of
+    those positives. Pass ``n_unlabeled`` to compare mechanisms on the same unlabeled rows.
 
     With ``beta`` below 1 the labeled rows stay as many, so fewer positives get a label.
 
@@ -179,8 +180,9 @@ def simulate(
         counts = _sized(n_unlabeled, available, available, prior_shift)
         unlabeled = _draw_classes(y, sample, counts, draw["unlabeled"])
 
-    # e is the chance of a candidate; what is returned holds all that got a label, and of the
-    # others those that are still among the unlabeled rows.
+    # e is the chance of a candidate to get a label. The returned rows hold every candidate that
+    # got one, but only some of the others: a share of the positives was dropped, or drawn for the
+    # unlabeled rows before. The propensity is the chance among the returned rows.
     n_others = int(candidates.sum()) if disjoint else available[0]
     rest = (unlabeled & y).sum() / max(n_others, 1) * (1.0 if disjoint else 1 - e)
     propensity = np.divide(e, e + rest, out=np.zeros(len(y)), where=e > 0)
@@ -223,7 +225,7 @@ def _n_goal(
     n_positives = int(y.sum())
     if label_frequency is not None:
         _check_share(label_frequency, "label_frequency", "the share of positives with a label")
-        # 0.29 * 100 falls just short of 29.
+        # 0.29 * 100 is 28.999999999999996, and floor must not make 28 of it.
         n_goal = math.floor(label_frequency * n_positives * (1 + 4 * EPSILON))
     else:
         n_goal = _whole(n_labeled, "n_labeled")
@@ -244,7 +246,7 @@ def _n_right(n_labels: int, beta: float) -> int:
 
 
 def _decimal(share: float) -> Fraction:
-    """Read a share as it was typed: 0.7 * 45 is 31.5, and not just below."""
+    """Read a share as it was typed: 0.7 * 45 is 31.5, where floats give 31.499999999999996."""
     return Fraction(str(float(share)))
 
 

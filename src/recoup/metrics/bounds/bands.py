@@ -11,13 +11,25 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import FloatArray, as_numbers
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds.options import BandKind, Options
-from recoup.metrics.curves import _Curve
+from recoup.metrics.curve_results import Curve
 from recoup.scores.table import GROUPS, ScoreTable
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RankBand(_Curve):
-    """Share of the labeled positives at or above each score, and a band for the hidden ones."""
+class RankBand(Curve):
+    """Share of the labeled positives at or above each score, and a band for the hidden ones.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (n_scores,)
+        Distinct scores, descending.
+    cdf : ndarray of shape (n_scores,)
+        Share of the labeled positives at or above each score.
+    lower : ndarray of shape (n_scores,)
+        Least share of the hidden positives at or above each score.
+    upper : ndarray of shape (n_scores,)
+        Largest share of the hidden positives at or above each score.
+    """
 
     threshold: FloatArray
     cdf: FloatArray
@@ -39,8 +51,23 @@ def rank_band(
 
     Parameters
     ----------
-    s, scores, alpha, band, confidence, latent_noise, sample_weight
-        As for :func:`contingency_bounds`; alpha is one number.
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative. Labels must be right (``beta = 1``) and
+        the labeled rows a random sample of the positives.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float
+        Share of positives among the unlabeled rows.
+    band : {"binomial", "bootstrap", "dkw"}, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time; or
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    sample_weight : array-like of shape (n,), optional
+        Row weights.
 
     Returns
     -------
@@ -73,6 +100,7 @@ def band_of(
         getattr(table, f"n_{name}") ** 2 / table.square_sums[GROUPS.index(name)]
         for name in (group, "unlabeled")
     )
+    # Without latent noise the band is for the distribution, as of infinitely many hidden rows.
     hidden = hidden_share * unlabeled if options.latent_noise else np.inf
     share = table.heads(group)
     return band_around(share, known, hidden, band=options.band, confidence=options.confidence)
@@ -83,10 +111,27 @@ def band_around(
 ) -> tuple[FloatArray, FloatArray]:
     """Band for the share of hidden rows that goes with each share of known ones.
 
-    An infinite ``n_hidden`` gives the band for the distribution that both come from.
+    Parameters
+    ----------
+    share : ndarray
+        Shares of the known rows at or above some scores.
+    n_known : float
+        Number of known rows.
+    n_hidden : float
+        Number of hidden rows. Infinity gives the band for the distribution that both come from.
+    band : {"binomial", "bootstrap", "dkw"}
+        As for :func:`contingency_bounds`.
+    confidence : float
+        How often the band shall hold.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        Limits of the share of the hidden rows, in [0, 1].
     """
     if n_hidden < 1:
         return np.zeros_like(share), np.ones_like(share)
+    # Variances of two independent samples add up: F(1-F)/n_known + F(1-F)/n_hidden.
     n = 1 / (1 / n_known + 1 / n_hidden)
     tail = (1 - confidence) / 2
     if band == "dkw":

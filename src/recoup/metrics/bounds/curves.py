@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray
+from recoup._core.checks import FloatArray, Scheme
 from recoup.metrics.area import area_under_pr, area_under_roc
-from recoup.metrics.bounds.options import Alpha, prepare
+from recoup.metrics.bounds.options import Alpha, Band, Reverse, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
-from recoup.metrics.curves import _Curve
+from recoup.metrics.curve_results import Curve
 from recoup.metrics.point import precision
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RocBounds(_Curve):
+class RocBounds(Curve):
     """Lower and upper bound on the ROC curve, from the highest threshold down.
 
     Points of the two bounds with the same position belong to the same threshold. False positive
     rates may step back where only labeled rows lie between two thresholds.
+
+    Attributes
+    ----------
+    lower_fpr : ndarray of shape (n,)
+        False positive rates of the lower bound.
+    lower_tpr : ndarray of shape (n,)
+        True positive rates of the lower bound.
+    upper_fpr : ndarray of shape (n,)
+        False positive rates of the upper bound.
+    upper_tpr : ndarray of shape (n,)
+        True positive rates of the upper bound.
+    threshold : ndarray of shape (n,)
+        Rows with a score at or above it are predicted positive. The first is infinity.
+    auc_lower : float
+        Area under the lower bound.
+    auc_upper : float
+        Area under the upper bound.
     """
 
     lower_fpr: FloatArray
@@ -34,8 +50,26 @@ class RocBounds(_Curve):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PrBounds(_Curve):
-    """Lower and upper bound on the precision-recall curve, from the highest threshold down."""
+class PrBounds(Curve):
+    """Lower and upper bound on the precision-recall curve, from the highest threshold down.
+
+    Attributes
+    ----------
+    lower_precision : ndarray of shape (n,)
+        Precision of the lower bound.
+    lower_recall : ndarray of shape (n,)
+        Recall of the lower bound.
+    upper_precision : ndarray of shape (n,)
+        Precision of the upper bound.
+    upper_recall : ndarray of shape (n,)
+        Recall of the upper bound.
+    threshold : ndarray of shape (n,)
+        Rows with a score at or above it are predicted positive. The first is infinity.
+    auc_lower : float
+        Area under the lower bound.
+    auc_upper : float
+        Area under the upper bound.
+    """
 
     lower_precision: FloatArray
     lower_recall: FloatArray
@@ -46,8 +80,47 @@ class PrBounds(_Curve):
     auc_upper: float
 
 
-def roc_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any) -> RocBounds:
-    """Bound the ROC curve; alpha and options as for :func:`contingency_bounds`.
+def roc_bounds(
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: Alpha,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+) -> RocBounds:
+    """Bound the ROC curve.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative. Labels must be right (``beta = 1``) and
+        the labeled rows a random sample of the positives.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows. Of an interval, the lower end makes the lower
+        bound and the upper end the upper bound, which is right for cuts that are better than
+        random.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights. Cells are then sums of weights and nothing is rounded.
 
     Returns
     -------
@@ -62,7 +135,19 @@ def roc_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any)
     >>> bounds.auc_lower, bounds.auc_upper
     (0.214286, 0.928571)
     """
-    bounds = bounds_of(*prepare("roc_bounds", s, scores, alpha, **options))
+    table, options = prepare(
+        "roc_bounds",
+        s,
+        scores,
+        alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+        sample_weight=sample_weight,
+    )
+    bounds = bounds_of(table, options)
     lower, upper = bounds.lower.rates(), bounds.upper.rates()
     return RocBounds(
         lower_fpr=lower[1],
@@ -75,8 +160,47 @@ def roc_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any)
     )
 
 
-def pr_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any) -> PrBounds:
-    """Bound the precision-recall curve; alpha and options as for :func:`contingency_bounds`.
+def pr_bounds(
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: Alpha,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
+) -> PrBounds:
+    """Bound the precision-recall curve.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative. Labels must be right (``beta = 1``) and
+        the labeled rows a random sample of the positives.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows. Of an interval, the lower end makes the lower
+        bound and the upper end the upper bound, which is right for cuts that are better than
+        random.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights. Cells are then sums of weights and nothing is rounded.
 
     Returns
     -------
@@ -90,7 +214,19 @@ def pr_bounds(s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any) 
     >>> pr_bounds(s, scores, alpha=0.6, confidence=0.5).lower_precision[:6].round(3)
     array([1.   , 1.   , 0.5  , 0.667, 0.5  , 0.6  ])
     """
-    bounds = bounds_of(*prepare("pr_bounds", s, scores, alpha, **options))
+    table, options = prepare(
+        "pr_bounds",
+        s,
+        scores,
+        alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+        sample_weight=sample_weight,
+    )
+    bounds = bounds_of(table, options)
     curves = {}
     for side in ("lower", "upper"):
         tables: ContingencyTables = getattr(bounds, side)

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray, Scheme, brief
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.bounds.options import Alpha, Options, prepare
+from recoup.metrics.bounds.options import Alpha, Band, Options, Reverse, prepare
 from recoup.metrics.bounds.tables import ContingencyTables, bounds_of
-from recoup.metrics.curves import _Curve
+from recoup.metrics.curve_results import Curve
 from recoup.metrics.spec import MetricSpec, metric_spec, specs
 from recoup.scores.table import ScoreTable
 
@@ -22,8 +22,20 @@ STEPS = 5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MetricBounds(_Curve):
-    """Lower and upper bound on a metric at every threshold."""
+class MetricBounds(Curve):
+    """Lower and upper bound on a metric at every threshold.
+
+    Attributes
+    ----------
+    metric : str
+        Key of the metric.
+    threshold : ndarray of shape (n,)
+        Rows with a score at or above it are predicted positive. The first is infinity.
+    lower : ndarray of shape (n,)
+        Lower bound; not a number where the metric is not defined.
+    upper : ndarray of shape (n,)
+        Upper bound; not a number where the metric is not defined.
+    """
 
     metric: str
     threshold: FloatArray
@@ -38,7 +50,12 @@ def metric_bounds(
     *,
     alpha: Alpha,
     params: dict[str, float] | None = None,
-    **options: Any,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
 ) -> MetricBounds:
     """Bound a threshold metric at every threshold.
 
@@ -46,10 +63,32 @@ def metric_bounds(
     ----------
     name : str
         Key of a metric of one threshold, such as ``"f1"``; :func:`area_bounds` has the others.
-    s, scores, alpha, **options
-        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative. Labels must be right (``beta = 1``) and
+        the labeled rows a random sample of the positives.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows, or an interval of it. The bounds hold for
+        every alpha of the interval.
     params : dict, optional
         Parameters of the metric, such as ``{"b": 2.0}`` of ``"fbeta"``.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights. Cells are then sums of weights and nothing is rounded.
 
     Returns
     -------
@@ -70,7 +109,18 @@ def metric_bounds(
             f"metric_bounds needs a metric of one threshold. Got {name!r}. Choose among: "
             f"{points}; or call area_bounds for {areas}."
         )
-    table, checked = prepare("metric_bounds", s, scores, alpha, **options)
+    table, checked = prepare(
+        "metric_bounds",
+        s,
+        scores,
+        alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+        sample_weight=sample_weight,
+    )
     values = [
         np.asarray(spec.formula(*tables.rates(), **(params or {})), float)
         for tables in _all_tables(table, checked)
@@ -80,7 +130,17 @@ def metric_bounds(
 
 
 def area_bounds(
-    name: str, s: ArrayLike, scores: ArrayLike, *, alpha: Alpha, **options: Any
+    name: str,
+    s: ArrayLike,
+    scores: ArrayLike,
+    *,
+    alpha: Alpha,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
+    sample_weight: ArrayLike | None = None,
 ) -> tuple[float, float]:
     """Bound an area under a curve.
 
@@ -88,8 +148,30 @@ def area_bounds(
     ----------
     name : {"roc_auc", "average_precision", "pr_auc"}
         Which area, or the key of another whose spec says that it has bounds.
-    s, scores, alpha, **options
-        As for :func:`contingency_bounds`. Bounds hold for every alpha of an interval.
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative. Labels must be right (``beta = 1``) and
+        the labeled rows a random sample of the positives.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows, or an interval of it. The bounds hold for
+        every alpha of the interval.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
+    sample_weight : array-like of shape (n,), optional
+        Row weights. Cells are then sums of weights and nothing is rounded.
 
     Returns
     -------
@@ -109,7 +191,18 @@ def area_bounds(
             f"area_bounds knows the areas {', '.join(areas)}. Got {brief(name)}. "
             f"Call metric_bounds for a metric of one threshold."
         )
-    table, checked = prepare("area_bounds", s, scores, alpha, **options)
+    table, checked = prepare(
+        "area_bounds",
+        s,
+        scores,
+        alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+        sample_weight=sample_weight,
+    )
     return _between(areas[name], [tables.rates() for tables in _all_tables(table, checked)])
 
 
@@ -119,7 +212,11 @@ def bounds_at(
     alpha: Alpha,
     *,
     params: Mapping[str, Mapping[str, float]] | None = None,
-    **options: Any,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
 ) -> dict[str, tuple[float, float]]:
     """Bound all threshold metrics at one threshold, and the areas under the curves.
 
@@ -131,11 +228,24 @@ def bounds_at(
         Rows with a score at or above it are predicted positive. In a thinned table it acts as the
         next bin's lowest score.
     alpha : float or (float, float)
-        Share of positives among the unlabeled rows.
+        Share of positives among the unlabeled rows, or an interval of it. The bounds hold for
+        every alpha of the interval.
     params : mapping, optional
         Parameters of metrics by their key, such as ``{"fbeta": {"b": 2.0}}``.
-    **options
-        As for :func:`contingency_bounds`.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
 
     Returns
     -------
@@ -149,7 +259,16 @@ def bounds_at(
     >>> bounds["precision"], bounds["roc_auc"]
     ((0.666667, 1.0), (0.5, 1.0))
     """
-    extremes = _all_tables(table, Options.check("bounds_at", alpha=alpha, **options))
+    options = Options.check(
+        "bounds_at",
+        alpha=alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+    )
+    extremes = _all_tables(table, options)
     cut = len(table.scores) - int(np.searchsorted(table.scores, threshold, side="left"))
     curves = [tables.rates() for tables in extremes]
     points = np.array([(tpr[cut], fpr[cut], pi) for tpr, fpr, pi in curves]).T
@@ -168,6 +287,15 @@ def bounded(kind: Literal["point", "area"]) -> list[MetricSpec]:
     so the extreme curves bound them even where false positive rates step back. Average precision
     does so only where precision falls down the ranking: worse than random and with many ties, it
     can lie below its lower bound.
+
+    Parameters
+    ----------
+    kind : {"point", "area"}
+        Metrics of one threshold, or of a whole ranking.
+
+    Returns
+    -------
+    list of MetricSpec
     """
     return [spec for spec in specs(kind) if spec.has_bounds]
 

@@ -20,7 +20,17 @@ Reverse: TypeAlias = bool | Literal["tighter"]
 
 @dataclass(frozen=True)
 class Options:
-    """Checked options, shared by every function of the package."""
+    """Checked options, shared by every function that bounds something.
+
+    Parameters
+    ----------
+    caller : str
+        Who was called, for error messages.
+    alphas : (float, float)
+        Ends of the interval of alpha; twice the same for one number.
+    band, confidence, latent_noise, reverse, scheme
+        As for :func:`contingency_bounds`.
+    """
 
     caller: str
     alphas: tuple[float, float]
@@ -80,11 +90,23 @@ def prepare(
     scores: ArrayLike,
     alpha: Alpha,
     *,
-    sample_weight: ArrayLike | None = None,
-    **options: Any,
+    band: Band,
+    confidence: float,
+    latent_noise: bool,
+    reverse: Reverse,
+    scheme: Scheme,
+    sample_weight: ArrayLike | None,
 ) -> tuple[ScoreTable, Options]:
     """Count the rows and check the options."""
-    checked = Options.check(caller, alpha=alpha, **options)
+    checked = Options.check(
+        caller,
+        alpha=alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+    )
     return ScoreTable.from_arrays(s, scores, sample_weight=sample_weight), checked
 
 

@@ -14,13 +14,25 @@ from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import area_under_roc
 from recoup.metrics.bounds.bands import band_of
 from recoup.metrics.bounds.options import Alpha, Band, Options, Reverse
-from recoup.metrics.curves import _Curve
+from recoup.metrics.curve_results import Curve
 from recoup.scores.table import GROUPS, ScoreTable
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ContingencyTables:
-    """One contingency table per threshold, from the highest down."""
+    """One contingency table per threshold, from the highest down.
+
+    Attributes
+    ----------
+    tp : ndarray of shape (n_scores,)
+        True positives: positives at or above the threshold.
+    fp : ndarray of shape (n_scores,)
+        False positives: negatives at or above the threshold.
+    fn : ndarray of shape (n_scores,)
+        False negatives: positives below the threshold.
+    tn : ndarray of shape (n_scores,)
+        True negatives: negatives below the threshold.
+    """
 
     tp: NDArray[Any]
     fp: NDArray[Any]
@@ -48,20 +60,30 @@ class ContingencyTables:
         return _share(self.fp, self.fp[0] + self.tn[0])
 
     def rates(self) -> tuple[FloatArray, FloatArray, float]:
-        """Return tpr, fpr and pi, starting where nothing is predicted positive."""
+        """Return the rates, starting where nothing is predicted positive.
+
+        Returns
+        -------
+        tpr, fpr : ndarray of shape (n_scores + 1,)
+            True and false positive rates.
+        pi : float
+            Share of positives.
+        """
         return np.append(0.0, self.tpr), np.append(0.0, self.fpr), self.pi
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ContingencyBounds(_Curve):
+class ContingencyBounds(Curve):
     """Contingency tables with the fewest and the most true positives at each threshold.
 
     Attributes
     ----------
     threshold : ndarray of shape (n_scores,)
         Distinct scores, descending; rows at or above one are predicted positive.
-    lower, upper : ContingencyTables
-        The tables of the lower and of the upper bound on the ROC curve.
+    lower : ContingencyTables
+        The tables of the lower bound on the ROC curve.
+    upper : ContingencyTables
+        The tables of the upper bound on the ROC curve.
     based_on : {"positives", "negatives"}
         Which labels the band comes from.
     """
@@ -80,7 +102,13 @@ class ContingencyBounds(_Curve):
         return {"threshold": self.threshold} | cells
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the columns as plain lists."""
+        """Return the columns as plain lists.
+
+        Returns
+        -------
+        dict
+            By name of the column, as in ``to_frame``, and ``based_on``.
+        """
         plain: dict[str, Any] = to_plain(self._columns() | {"based_on": self.based_on})
         return plain
 
@@ -123,14 +151,14 @@ def contingency_bounds(
     confidence : float, default=0.95
         How often the band shall hold.
     latent_noise : bool, default=True
-        Widen the band by the sampling noise of the hidden positives. False is the paper's band,
-        about the distribution that they come from.
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
     reverse : bool or "tighter", default=False
         True starts from the known negatives, which must be a random sample of all negatives: the
         band is then about the share of negatives at or above each score. ``"tighter"`` takes the
         form with the narrower AUROC.
     scheme : {"single-sample", "case-control"}, default="single-sample"
-        Count all rows, or the unlabeled rows alone.
+        Whether to count all rows, or the unlabeled rows alone.
     sample_weight : array-like of shape (n,), optional
         Row weights. Cells are then sums of weights and nothing is rounded.
 
@@ -162,8 +190,45 @@ def contingency_bounds(
     return bounds_of(ScoreTable.from_arrays(s, scores, sample_weight=sample_weight), options)
 
 
-def bounds_from_table(table: ScoreTable, *, alpha: Alpha, **options: Any) -> ContingencyBounds:
-    """Bound the contingency table at every score; options as for :func:`contingency_bounds`.
+def bounds_from_table(
+    table: ScoreTable,
+    *,
+    alpha: Alpha,
+    band: Band = "binomial",
+    confidence: float = 0.95,
+    latent_noise: bool = True,
+    reverse: Reverse = False,
+    scheme: Scheme = "single-sample",
+) -> ContingencyBounds:
+    """Bound the contingency table at every score of a table.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    alpha : float or (float, float)
+        Share of positives among the unlabeled rows. Of an interval, the lower end makes the lower
+        bound and the upper end the upper bound, which is right for cuts that are better than
+        random.
+    band : {"binomial", "bootstrap", "dkw"} or pair of arrays, default="binomial"
+        Exact binomial (Clopper-Pearson) or bootstrap quantiles, both for one cut at a time;
+        Dvoretzky-Kiefer-Wolfowitz, for all cuts together; or (lower, upper) with a value per
+        distinct score, from the highest down.
+    confidence : float, default=0.95
+        How often the band shall hold.
+    latent_noise : bool, default=True
+        Whether to widen the band by the sampling noise of the hidden positives. False is the
+        paper's band, about the distribution that they come from.
+    reverse : bool or "tighter", default=False
+        True starts from the known negatives, which must be a random sample of all negatives.
+        ``"tighter"`` takes the form with the narrower area under the ROC curve.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether to count all rows, or the unlabeled rows alone.
+
+    Returns
+    -------
+    ContingencyBounds
+        With ``threshold`` and the tables ``lower`` and ``upper`` (``tp``, ``fp``, ``fn``, ``tn``).
 
     Examples
     --------
@@ -171,7 +236,16 @@ def bounds_from_table(table: ScoreTable, *, alpha: Alpha, **options: Any) -> Con
     >>> bounds_from_table(table, alpha=1/3).upper.tp
     array([1, 2, 3, 3, 3])
     """
-    return bounds_of(table, Options.check("bounds_from_table", alpha=alpha, **options))
+    options = Options.check(
+        "bounds_from_table",
+        alpha=alpha,
+        band=band,
+        confidence=confidence,
+        latent_noise=latent_noise,
+        reverse=reverse,
+        scheme=scheme,
+    )
+    return bounds_of(table, options)
 
 
 def bounds_of(table: ScoreTable, options: Options) -> ContingencyBounds:
@@ -226,6 +300,7 @@ def _extreme_tables(
     counted = _is_counted(table)
     head_labeled, head, head_negative = (_head_counts(table, name, counted) for name in GROUPS)
     unlabeled = head[-1]
+    # Whole rows, halves rounded up; weights are not rounded.
     positives = _floor(alpha * unlabeled + 0.5) if counted else alpha * unlabeled
     negatives = unlabeled - positives
     hidden = negatives if reverse else positives
@@ -235,6 +310,7 @@ def _extreme_tables(
         wanted = -_floor(-band[1] * hidden) if counted else band[1] * hidden
     else:
         wanted = _floor(band[0] * hidden) if counted else band[0] * hidden
+    # At least what does not fit into the tail, at most what fits into the head.
     tail = unlabeled - head
     found = np.minimum(np.maximum(wanted, hidden - tail), head)
     tp = head - found if reverse else found
@@ -260,7 +336,7 @@ def _head_counts(table: ScoreTable, group: str, counted: bool) -> NDArray[Any]:
 
 
 def _floor(values: Any) -> Any:
-    """Round down to integers, except for floating-point dust just below one."""
+    """Round down to integers; values that miss one by a rounding error count as that integer."""
     dust = np.maximum(1e-9, 1e-14 * np.abs(values))
     return np.floor(values + dust).astype(np.int64)
 

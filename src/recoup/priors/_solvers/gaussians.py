@@ -36,7 +36,7 @@ def standardized(X: FloatArray) -> FloatArray:
 def squared_distances(X: FloatArray, centers: FloatArray) -> FloatArray:
     """Return the squared distance of each row to each center."""
     squares = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", centers, centers)
-    # Rounding must not make a row nearer to a center than the center itself.
+    # |x|^2 + |c|^2 - 2xc of equal rows may be slightly negative by rounding.
     found: FloatArray = np.maximum(squares - 2 * (X @ centers.T), 0.0)
     return found
 

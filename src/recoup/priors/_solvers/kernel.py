@@ -155,7 +155,7 @@ def _pivoted_cholesky(
         values = _kernel(points, points[pivot : pivot + 1], width)[:, 0]
         values -= factor[:, :column] @ factor[pivot, :column]
         values /= math.sqrt(residual[pivot])
-        # Rounding would leave a trace of the rows that the factor has at its pivots exactly.
+        # At earlier pivots the factor is exact already; rounding would leave tiny values there.
         values[pivots] = 0.0
         factor[:, column] = values
         residual = np.maximum(residual - values**2, 0.0)

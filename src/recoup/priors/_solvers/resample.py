@@ -30,6 +30,7 @@ def counts_only(table: ScoreTable) -> ScoreTable:
 
 def exchanged(table: ScoreTable) -> ScoreTable:
     """Return the table with labeled and unlabeled rows in each other's place, order reversed."""
+    # 1 - p of a probability is one again; any other score is negated.
     top = 1.0 if table.holds_probabilities else 0.0
     scores = (top - table.centers)[::-1]
     columns = [table.unlabeled[::-1], table.labeled[::-1]]

@@ -100,6 +100,7 @@ def nearest_in_hull(
         dv = moves[:, 0] - moves[:, 0].sum() / total * moves[:, 1]
         dz = -z - z * dv / v
         length = min(_longest(v, dv), _longest(z, dz), 1.0)
+        # Mehrotra's centering: the cube of the reduction that the predictor alone would reach.
         mu = float(v @ z) / n
         ahead = float((v + length * dv) @ (z + length * dz)) / n
         products = v * z + dv * dz - mu * (ahead / mu) ** 3

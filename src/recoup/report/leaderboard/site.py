@@ -100,7 +100,7 @@ def write_site(
         of PU-Bench.
     baseline : str, default="nnpu"
         Learner that others are tested against, by its shown name or else by its key.
-    title : str
+    title : str, default="Leaderboard"
         Heading of the page.
 
     Returns

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recoup._core.results import to_plain
-from recoup.evaluation.compare import Comparison, Difference
+from recoup.evaluation.comparison import Comparison, Difference
 from recoup.metrics.spec import metric_spec
 
 SIGNIFICANT = 0.05

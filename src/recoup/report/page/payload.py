@@ -21,7 +21,7 @@ from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
-# What the tables of all models together may weigh on the page, in bytes.
+# How large the tables of all models together may be on the page, in bytes.
 TABLES_BYTES = 5_000_000
 FEWEST_BINS = 256
 # A picture shows no more points than it has pixels.
@@ -34,7 +34,8 @@ TYPES = {
     "Float32Array": "<f4",
     "Float64Array": "<f8",
 }
-# So near may the sliders of alpha and beta bring the two; nearer only if they are already.
+# The sliders keep beta - alpha at least this large, since metrics divide by it. An evaluation whose
+# beta - alpha is smaller keeps its own.
 SMALLEST_GAP = 0.01
 
 
@@ -121,7 +122,7 @@ def _pack_table(table: ScoreTable) -> dict[str, Any]:
 
 def pack(values: NDArray[Any]) -> dict[str, str]:
     """Write an array as base64, in the shortest type that holds every value exactly."""
-    # What a type cannot hold becomes something else in it, which the comparison sees.
+    # A value that a type cannot hold changes when it is converted, and is then not equal.
     with np.errstate(invalid="ignore", over="ignore"):
         name = next(
             name
@@ -236,8 +237,8 @@ def _ranges(evaluation: Evaluation) -> dict[str, Any]:
     """How far sliders go: to just past what the scores allow, and alpha stays below beta."""
     alpha, beta, limits = evaluation.alpha, evaluation.beta, evaluation.feasibility
     gap = min(SMALLEST_GAP, beta - alpha)
-    # The limit of alpha is proportional to beta, that of 1 - beta to 1 - alpha: these are the
-    # widest, for beta = 1 and for alpha = 0.
+    # The largest alpha is proportional to beta, and the largest 1 - beta to 1 - alpha. The sliders
+    # reach the largest values of all: those for beta = 1 and for alpha = 0.
     room = (1 - limits.beta_lower) / (1 - alpha)
     top = max(1.1 * limits.alpha_upper / beta, 1.2 * alpha, 0.05)
     bottom = max(min(1 - 1.1 * room, beta), gap)

@@ -24,7 +24,7 @@ from recoup._core.results import (
     show_range,
 )
 from recoup.evaluation import Evaluation
-from recoup.evaluation.compare import Comparison
+from recoup.evaluation.comparison import Comparison
 from recoup.plot.curves import percent
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
@@ -104,7 +104,12 @@ class Report:
     command: str | None = None
 
     def to_html(self) -> str:
-        """Return the page as text. The same evaluation gives the same page."""
+        """Return the page as text. The same evaluation gives the same page.
+
+        Returns
+        -------
+        str
+        """
         result, versus = self.evaluation, None
         if isinstance(result, Comparison):
             models, versus = result.evaluations, summarize_comparison(result, shorten)

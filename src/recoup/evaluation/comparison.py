@@ -1,0 +1,306 @@
+"""Comparison: what compare returns, several models on the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recoup._core.checks import brief
+from recoup._core.notes import Note
+from recoup._core.results import (
+    MOST_ROWS,
+    html_table,
+    make_frame,
+    show_number,
+    show_p,
+    show_range,
+    to_plain,
+)
+from recoup.evaluation.results import Evaluation
+from recoup.metrics.spec import metric_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from recoup.priors import PriorEstimate
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Metric of the first model minus that of the second, on the same rows.
+
+    Attributes
+    ----------
+    metric : str
+        Key of the metric.
+    first : str
+        Name of the first model.
+    second : str
+        Name of the second model.
+    difference : float
+        Recovered metric of the first model minus that of the second.
+    lower : float
+        Lower limit of the confidence interval of the difference.
+    upper : float
+        Upper limit of the confidence interval of the difference.
+    p_value : float
+        Of the test that there is no difference.
+    p_adjusted : float
+        The same after Holm's correction over all pairs of models for this metric.
+    """
+
+    metric: str
+    first: str
+    second: str
+    difference: float
+    lower: float
+    upper: float
+    p_value: float
+    p_adjusted: float = np.nan
+
+    def __repr__(self) -> str:
+        """Show the difference with its interval."""
+        return (
+            f"Difference({self.metric}: {self.first} - {self.second} = {self.difference:+.4g} "
+            f"[{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
+        )
+
+
+@dataclass(frozen=True)
+class WinRange:
+    """A range of alpha over which one model has the best recovered value of a metric.
+
+    Attributes
+    ----------
+    metric : str
+        Key of the metric.
+    model : str
+        Name of the model.
+    alpha_low : float
+        Where the range begins.
+    alpha_high : float
+        Where the range ends.
+    """
+
+    metric: str
+    model: str
+    alpha_low: float
+    alpha_high: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Several models on the same positive-unlabeled rows. Made by :func:`recoup.compare`.
+
+    Attributes
+    ----------
+    metric : str
+        Key of the metric that ranks the models.
+    evaluations : dict of str to Evaluation
+        By name of the model.
+    differences : tuple of Difference
+        One for each pair of models and each metric.
+    wins : tuple of WinRange
+        Which model is best over which range of alpha, for each metric.
+    notes : tuple of Note
+        Reasons to doubt the numbers, as sentences.
+    """
+
+    metric: str
+    evaluations: dict[str, Evaluation]
+    differences: tuple[Difference, ...]
+    wins: tuple[WinRange, ...]
+    notes: tuple[Note, ...]
+
+    def __repr__(self) -> str:
+        """Name the models from best to worst."""
+        order = ", ".join(
+            f"{name} {self.evaluations[name][self.metric].recovered:.3f}" for name in self.ranking
+        )
+        return f"Comparison({self.metric}: {order})"
+
+    @property
+    def prior_estimate(self) -> PriorEstimate | None:
+        """What alpha was estimated by, the same for all models; None if it was given."""
+        return next(iter(self.evaluations.values())).prior_estimate
+
+    @property
+    def ranking(self) -> list[str]:
+        """Models from best to worst by the chosen metric."""
+        sign = -1 if metric_spec(self.metric, "Comparison").higher_is_better else 1
+
+        def order(name: str) -> tuple[bool, float]:
+            value = self.evaluations[name][self.metric].recovered
+            return bool(np.isnan(value)), sign * value
+
+        return sorted(self.evaluations, key=order)
+
+    def difference(self, first: str, second: str, metric: str | None = None) -> Difference:
+        """Look up the difference between two models.
+
+        Parameters
+        ----------
+        first : str
+            Name of the model whose metric counts positively.
+        second : str
+            Name of the model whose metric is subtracted.
+        metric : str, optional
+            Key of the metric. By default the one that ranks the models.
+
+        Returns
+        -------
+        Difference
+
+        Raises
+        ------
+        KeyError
+            If there is no such model or metric.
+        """
+        wanted = metric or self.metric
+        for item in self.differences:
+            if item.metric == wanted and {item.first, item.second} == {first, second}:
+                if item.first == first:
+                    return item
+                return Difference(
+                    item.metric,
+                    first,
+                    second,
+                    -item.difference,
+                    -item.upper,
+                    -item.lower,
+                    item.p_value,
+                    item.p_adjusted,
+                )
+        raise KeyError(
+            f"No difference of {wanted!r} between {first!r} and {second!r} here. Models: "
+            f"{', '.join(self.evaluations)}; metrics: "
+            f"{', '.join(dict.fromkeys(item.metric for item in self.differences))}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair of models and metric.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a column for each attribute of :class:`Difference`.
+        """
+        names = list(Difference.__dataclass_fields__)
+        return make_frame(
+            {name: [getattr(item, name) for item in self.differences] for name in names}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            With the ranking, every evaluation, and all differences.
+        """
+        plain: dict[str, Any] = to_plain(
+            {
+                "metric": self.metric,
+                "prior": next(iter(self.evaluations.values())).prior.described(),
+                "ranking": self.ranking,
+                "models": {name: one.to_dict() for name, one in self.evaluations.items()},
+                "differences": [vars(item) for item in self.differences],
+                "wins": [vars(item) for item in self.wins],
+                "notes": self.notes,
+            }
+        )
+        return plain
+
+    def _repr_html_(self) -> str:
+        one = next(iter(self.evaluations.values()))
+        label = metric_spec(self.metric, "Comparison").label
+        ranked = [self.evaluations[name][self.metric] for name in self.ranking]
+        short = {name: brief(name) for name in self.evaluations}
+        models = {
+            "model": [short[name] for name in self.ranking],
+            f"{label}, PU": [show_number(item.pu) for item in ranked],
+            "recovered": [show_number(item.recovered) for item in ranked],
+            "interval": [show_range(item.lower, item.upper) for item in ranked],
+        }
+        pages = [
+            html_table(
+                models,
+                f"Models by {label}; alpha {one.prior}; {one.n_labeled:,.0f} labeled and "
+                f"{one.n_unlabeled:,.0f} unlabeled rows",
+            )
+        ]
+        if any(item.metric == self.metric for item in self.differences):
+            pairs = list(combinations(self.ranking, 2))
+            shown = [self.difference(*pair) for pair in pairs[:MOST_ROWS]]
+            columns = {
+                "models": [f"{short[item.first]} - {short[item.second]}" for item in shown],
+                "difference": [show_number(item.difference, "+.4f") for item in shown],
+                "interval": [show_range(item.lower, item.upper, "+.4f") for item in shown],
+                "p, adjusted": [show_p(item.p_adjusted) for item in shown],
+            }
+            more = [f"{len(shown)} of {len(pairs):,} pairs; to_frame() has all."]
+            caption = f"Differences of {label}, at {100 * one.confidence:.4g}%"
+            pages.append(html_table(columns, caption, more if len(pairs) > len(shown) else ()))
+        wins = [item for item in self.wins if item.metric == self.metric]
+        best = {
+            "alpha": [show_range(item.alpha_low, item.alpha_high) for item in wins],
+            "best model": [short[item.model] for item in wins],
+        }
+        notes: list[str] = list(self.notes)
+        for name in (name for name in short if short[name] != name):
+            notes = [note.replace(name, short[name]) for note in notes]
+        pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))
+        return "".join(pages)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the chosen metric of every model over alpha.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        from recoup.plot.curves import SensitivityDisplay
+
+        first = next(iter(self.evaluations.values()))
+        alphas = first.sensitivity().alphas
+        values = {
+            name: self.evaluations[name].sensitivity(alphas).values[self.metric]
+            for name in self.ranking
+        }
+        display = SensitivityDisplay(
+            alphas=alphas,
+            values=values,
+            alpha=first.alpha,
+            alpha_upper=min(one.feasibility.alpha_upper for one in self.evaluations.values()),
+            alpha_interval=first.prior.stated,
+            name=metric_spec(self.metric, "plot").label,
+        )
+        return display.plot(ax=ax)
+
+    def report(self, path: str | Path, title: str | None = None) -> Path:
+        """Write a page that sets the models side by side, as one HTML file without network.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to. An existing file is replaced.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+        """
+        from recoup.report import Report
+
+        return Report(self, title or f"Which of {len(self.evaluations)} models?").write(path)
