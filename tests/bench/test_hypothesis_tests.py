@@ -303,6 +303,21 @@ def test_cells_may_lack_seeds():
     assert draws.sum(axis=1) == pytest.approx(np.full(500, 6.0))
 
 
+def test_a_cell_keeps_its_ranks_in_draws_without_its_only_seed():
+    values = np.repeat(np.array([3.0, 2.0, 1.0])[None, :, None], 5, axis=2).repeat(2, axis=0)
+    values[0, :, 1:] = np.nan
+    assert np.all(drawn(values, [0, 0], by_dataset=False) == [1, 2, 3])
+
+
+def test_intervals_reach_from_the_rank_itself_to_where_draws_have_moved():
+    """Draws that all lie nearer to the middle show how far the rank may be off."""
+    mean_ranks, draws = np.array([1.0, 2.0, 3.0]), np.tile([1.4, 2.0, 2.6], (50, 1))
+    lower, upper = rank_intervals(mean_ranks, draws, 1000, 0.95)
+    assert upper[0] == pytest.approx(1.0 + 1.96 * 0.4, abs=0.01)
+    assert lower[2] == pytest.approx(3.0 - 1.96 * 0.4, abs=0.01)
+    assert (lower[1], upper[1]) == (2.0, 2.0)
+
+
 @pytest.mark.parametrize("n_seeds", [3, 10])
 def test_intervals_of_ranks_hold_the_rank_to_expect(n_seeds):
     rng = np.random.default_rng(n_seeds)
