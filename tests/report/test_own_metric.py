@@ -14,7 +14,8 @@ from leaderboard_pages import heads_of, settled, table_of
 from recoup._core.results import show_number, show_range
 from recoup.bench import Plan, Store
 from recoup.bench.store import export
-from recoup.bench.trial import execute
+from recoup.bench.trial import measure_trial
+from recoup.bench.worker import execute
 from recoup.metrics import make_scorer, point_metric
 from recoup.metrics.bounds import bounds_at, metric_bounds
 from recoup.metrics.spec import METRICS, forget
@@ -235,7 +236,7 @@ def store(tmp_path_factory):
     kept = Store(tmp_path_factory.mktemp("store") / "runs.sqlite")
     with kept.writing():
         for job in plan.jobs():
-            kept.write(job, execute(job.definition))
+            kept.write(job, execute(measure_trial, job.definition))
     return kept
 
 
@@ -273,11 +274,11 @@ def test_a_store_from_before_the_metric_takes_it_up(store, tmp_path):
     job = Plan(datasets=["iris"], label_frequencies=[0.5], learners=["naive"], seeds=[1]).jobs()[0]
     kept = Store(tmp_path / "runs.sqlite")
     with kept.writing():
-        kept.write(job, execute(job.definition))
+        kept.write(job, execute(measure_trial, job.definition))
     assert "gmean" not in kept.rows()[0]
     METRICS["gmean"] = gmean
     assert kept.rows()[0]["gmean"] is None
     other = Plan(datasets=["iris"], label_frequencies=[0.5], learners=["naive"], seeds=[2]).jobs()
     with kept.writing():
-        kept.write(other[0], execute(other[0].definition))
+        kept.write(other[0], execute(measure_trial, other[0].definition))
     assert {row["seed"]: row["gmean"] is None for row in kept.rows()} == {1: True, 2: False}
