@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from recoup._core.checks import FloatArray, brief, check_same_length
+from recoup._core.constraints import (
+    RANDOM_STATE,
+    Constraints,
+    Number,
+    WholeNumber,
+    check_parameters,
+)
 from recoup._core.optional import require
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import checked_labels
 from recoup.metrics.area import aul
-from recoup.scores.folds import as_generator, bundle_rows
+from recoup.scores.folds import bundle_rows
 
 Backend: TypeAlias = Literal["numpy", "torch", "auto"]
 Single: TypeAlias = NDArray[np.float32]
@@ -136,6 +144,17 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
     0.99
     """
 
+    constraints: ClassVar[Constraints] = {
+        "n_hidden": WholeNumber(),
+        "n_members": WholeNumber(),
+        "max_epochs": WholeNumber(),
+        "validation_fraction": Number(
+            above=0, below=1, why="a part of each bag trains, the rest decides when to stop"
+        ),
+        "patience": WholeNumber(),
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         n_hidden: int = 7,
@@ -171,7 +190,7 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
             Itself.
         """
         caller = "BaggedNetworks.fit"
-        self._check_settings(caller)
+        check_parameters(self, caller)
         labels = checked_labels(s, caller)
         X = validate_data(self, X, dtype=np.float64)
         check_same_length(X, labels, "X and s", caller)
@@ -286,19 +305,6 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         # Values far from all that was seen would become infinite in single precision.
         rows[:, :-1] = np.clip(self.scaler_.transform(X), -1e6, 1e6)
         return rows
-
-    def _check_settings(self, caller: str) -> None:
-        for name in ("n_hidden", "n_members", "max_epochs", "patience"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
-        if not 0 < self.validation_fraction < 1:
-            raise InvalidInputError(
-                f"{caller} needs validation_fraction between 0 and 1: a part of each bag trains, "
-                f"the rest decides when to stop. Got {brief(self.validation_fraction)}."
-            )
 
 
 class _Draw(NamedTuple):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         selection,
         simulation,
     )
+    from recoup._core.alpha import Draws, Interval
     from recoup.data import load_example
     from recoup.evaluation.compare import compare
     from recoup.evaluation.comparison import Comparison
@@ -60,8 +61,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Draws",
     "Estimate",
     "Evaluation",
+    "Interval",
     "InvalidInputError",
     "RecoupError",
     "RecoupWarning",
@@ -90,8 +93,10 @@ _ROOMS = (
 )
 _HOMES = {
     "Comparison": "evaluation",
+    "Draws": "_core.alpha",
     "Estimate": "evaluation",
     "Evaluation": "evaluation",
+    "Interval": "_core.alpha",
     "InvalidInputError": "exceptions",
     "RecoupError": "exceptions",
     "RecoupWarning": "exceptions",

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from recoup.bench import Job
+from recoup.bench.job import SELECTS_NOTHING, is_lent
 
 JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
 CHANGES = {
@@ -58,3 +59,31 @@ def test_rows_depend_on_the_data_and_not_on_the_learner(part):
 def test_what_a_learner_cannot_do_has_a_reason(changes, reason):
     found = replace(JOB, **changes).skip_reason()
     assert found is None if reason is None else reason in found
+
+
+def test_reasons_have_codes():
+    skipped = {
+        "other-scheme": {"key": "sar-em", "params": {}, "scheme": "case-control"},
+        "selects-nothing": {"key": "naive", "params": {}, "protocol": "oracle"},
+        "true-propensities": {"key": "propensity-weighted", "params": {}},
+        "not-installed": {"key": "nothing", "params": {}},
+    }
+    for code, changes in skipped.items():
+        assert replace(JOB, **changes).skip_reason().code == code
+
+
+@pytest.mark.parametrize(
+    ("row", "lent"),
+    [
+        ({"status": "skipped", "code": "selects-nothing", "reason": "Other words."}, True),
+        ({"status": "skipped", "code": "other-scheme", "reason": str(SELECTS_NOTHING)}, False),
+        ({"status": "failed", "code": "selects-nothing", "reason": "Other words."}, False),
+        # As they were written before reasons had codes.
+        ({"status": "skipped", "reason": "No images."}, False),
+        ({"status": "skipped", "reason": str(SELECTS_NOTHING)}, True),
+        ({"status": "skipped", "code": "", "reason": str(SELECTS_NOTHING)}, True),
+        ({"status": "skipped", "code": None, "reason": None}, False),
+    ],
+)
+def test_codes_say_what_an_honest_run_stands_in_for(row, lent):
+    assert is_lent(row) is lent

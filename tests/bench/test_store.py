@@ -37,6 +37,7 @@ CONTRACT = [
     "protocol",
     "status",
     "reason",
+    "code",
     "accuracy",
     "balanced_accuracy",
     "precision",
@@ -398,6 +399,34 @@ def test_stores_with_old_and_new_names_merge(tmp_path):
     wrong = filled(tmp_path / "wrong.sqlite", [(replace(JOB, seed=1), done(roc_auc=0.4))])
     with pytest.raises(InvalidInputError, match="roc_auc is"):
         merge([old.path, wrong.path], tmp_path / "no.sqlite")
+
+
+def test_codes_of_reasons_are_kept(tmp_path):
+    job = replace(JOB, key="naive", params={}, protocol="oracle")
+    store = filled(
+        tmp_path / "new.sqlite",
+        [
+            (job, {"status": "skipped", "reason": job.skip_reason(), "row": {}}),
+            (replace(job, seed=9), {"status": "failed", "reason": "It broke.", "row": {}}),
+        ],
+    )
+    kept = merge([store.path], tmp_path / "all.sqlite")
+    for rows in (store.rows(), kept.rows()):
+        assert [(row["status"], row["code"]) for row in rows] == [
+            ("skipped", "selects-nothing"),
+            ("failed", None),
+        ]
+
+
+def test_a_reason_without_a_code_gets_the_one_it_has_now(tmp_path):
+    store = old_store(tmp_path / "old.sqlite")
+    said = "The learner selects no weights: its honest run is the same."
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE runs SET status = 'skipped', reason = ?", (said,))
+    before = [row["code"] for row in store.rows()]
+    assert before == ["selects-nothing"] * 6
+    with store.writing():
+        assert [row["code"] for row in store.rows()] == before
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

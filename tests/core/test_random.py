@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from recoup._core.random import named_rng
+from recoup._core.random import as_generator, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
 
@@ -47,3 +47,22 @@ def test_streams_are_unrelated():
 def test_only_whole_numbers_are_seeds(seed):
     with pytest.raises(InvalidInputError, match="whole number"):
         named_rng(seed)
+
+
+def test_seeds_of_all_kinds():
+    assert as_seed(7, "f") == 7
+    assert as_seed(np.int64(-7), "f") == -7
+    assert as_seed(np.random.default_rng(3), "f") == np.random.default_rng(3).integers(2**31)
+    assert as_seed(np.random.RandomState(3), "f") == as_seed(np.random.RandomState(3), "f")
+    assert as_seed(None, "f") != as_seed(None, "f")
+
+
+def test_generators_of_all_kinds():
+    rng = np.random.default_rng(3)
+    assert as_generator(rng, "f") is rng
+    assert as_generator(3, "f").random() == np.random.default_rng(3).random()
+    with pytest.raises(InvalidInputError, match=r"f needs random_state to be .* at least 0\. Got"):
+        as_generator(-1, "f")
+    for strange in ("0", 0.5, True, [3]):
+        with pytest.raises(InvalidInputError, match="f needs random_state to be a whole number"):
+            as_generator(strange, "f")

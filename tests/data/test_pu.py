@@ -184,7 +184,7 @@ def test_wrong_splits_are_explained():
     with pytest.raises(InvalidInputError, match=r"0 < test_size < 1.*Got 20"):
         data.split(20)
     with pytest.raises(InvalidInputError, match="random_state"):
-        data.split(0.5, random_state=None)
+        data.split(0.5, random_state="one")
     lonely = PUDataset(np.zeros((6, 1)), [1, 0, 0, 0, 0, 0])
     with pytest.raises(InvalidInputError, match=r"for both parts.*Got 1 labeled and 5 unlabeled"):
         lonely.split(0.5)

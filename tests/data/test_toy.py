@@ -95,7 +95,7 @@ def test_same_seed_same_rows():
         (two_gaussians, {"dim": 0}, "dim >= 1.*dim=0"),
         (two_ramps, {"power": 1}, "power > 1.*Got 1"),
         (two_uniforms, {"overlap": 1.5}, "0 <= overlap <= 1.*Got 1.5"),
-        (two_uniforms, {"random_state": None}, "two_uniforms needs random_state"),
+        (two_uniforms, {"random_state": "one"}, "two_uniforms needs random_state"),
     ],
 )
 def test_wrong_settings_are_explained(make, options, message):

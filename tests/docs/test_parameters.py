@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import math
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
@@ -15,7 +16,12 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, validate
 
 # ROOMS: the rooms whose `__all__` is checked.
-ROOMS = ("recoup.learners",)
+ROOMS = (
+    *("recoup", "recoup.bench", "recoup.data", "recoup.evaluation", "recoup.learners"),
+    *("recoup.metrics", "recoup.metrics.bounds", "recoup.plot", "recoup.priors", "recoup.report"),
+    *("recoup.report.leaderboard", "recoup.scores", "recoup.selection", "recoup.simulation"),
+    "recoup.testing",
+)
 
 # What numpydoc looks for. Left out are matters of taste (an extended summary, an example and a
 # "See Also" everywhere, the mood of verbs) and what ruff checks already (quotes, blank lines).
@@ -136,6 +142,8 @@ def wrong_default(documented: str, default: Any) -> bool:
     _, found, written = documented.rpartition("default=")
     if not found:
         return True
+    if written == "nan":
+        return not (isinstance(default, float) and math.isnan(default))
     try:
         value = ast.literal_eval(written)
     except (SyntaxError, ValueError):

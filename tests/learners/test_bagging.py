@@ -109,7 +109,7 @@ def test_no_probabilities():
         ({"n_estimators": 2.5}, "needs n_estimators"),
         ({"n_drawn": 0}, "needs n_drawn"),
         ({"n_drawn": True}, "needs n_drawn"),
-        ({"classifier": object()}, "needs a classifier"),
+        ({"classifier": object()}, "a classifier with fit"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -293,9 +293,12 @@ def test_same_seed_same_bits():
     [
         ({"auxiliary_weight": -1}, "auxiliary_weight to be a number of at least 0. Got -1"),
         ({"prior_weight": -1}, "prior_weight to be a number of at least 0. Got -1"),
-        ({"remembered_rows": 0}, "remembered_rows to be a whole number of at least 1. Got 0"),
+        (
+            {"remembered_rows": 0},
+            "remembered_rows to be a whole number of at least 1, or None",
+        ),
         ({"most_steps": 0}, "most_steps to be a whole number of at least 1. Got 0"),
-        ({"noise_dimensions": 0}, "noise_dimensions to be a whole number of at least 1. Got 0"),
+        ({"noise_dimensions": 0}, "noise_dimensions to be a whole number of at least 1, or None"),
         ({"divergence": "kl"}, "divergence to be one of 'pointwise', 'bernoulli'. Got 'kl'"),
     ],
 )

@@ -314,9 +314,9 @@ def test_same_seed_same_bits():
             {"support_fraction": 0.7},
             "needs support_fraction to be a number above 0",
         ),
-        ({"contrast_weight": -1}, "needs contrast_weight to be a number of at least 0. Got -1"),
-        ({"momentum": 0.9}, "needs momentum to be two shares, from 0 to 1"),
-        ({"momentum": (0.9, 1.5)}, "needs momentum to be two shares, from 0 to 1"),
+        ({"contrast_weight": -1}, "needs contrast_weight to be a number of at least 0, or None"),
+        ({"momentum": 0.9}, "needs momentum to be two numbers of at least 0 and at most 1"),
+        ({"momentum": (0.9, 1.5)}, "needs momentum to be two numbers of at least 0 and at most 1"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):

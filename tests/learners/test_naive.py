@@ -86,7 +86,7 @@ def test_decision_functions_will_do_without_alpha():
     reference = LinearSVC(random_state=0).fit(X, s)
     np.testing.assert_allclose(model.decision_function(X_test), reference.decision_function(X_test))
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(InvalidInputError, match=r"with alpha needs a classifier with .*proba"):
+    with pytest.raises(InvalidInputError, match=r"with alpha needs classifier .* with .*proba"):
         Naive(0.3, classifier=LinearSVC()).fit(X, s)
 
 
@@ -94,8 +94,8 @@ def test_decision_functions_will_do_without_alpha():
     ("settings", "message"),
     [
         ({"classifier": "forrest"}, "Did you mean 'forest'"),
-        ({"classifier": None}, "needs a classifier with fit"),
-        ({"classifier": 3}, "needs a classifier with fit"),
+        ({"classifier": None}, "needs classifier to be .* a classifier with fit"),
+        ({"classifier": 3}, "needs classifier to be .* a classifier with fit"),
         ({"scheme": "cohort"}, "needs scheme"),
         ({"alpha": 1.5}, r"needs alpha in \[0, 1\]"),
     ],

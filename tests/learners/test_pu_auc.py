@@ -470,11 +470,11 @@ def test_not_fitted(cancer):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel": "cubic"}, "kernel to be one of gaussian, linear, auto. Got cubic"),
-        ({"n_basis": 0}, "n_basis to be a whole number of at least 1. Got 0"),
-        ({"n_basis": "many"}, "Got many"),
+        ({"kernel": "cubic"}, "kernel to be one of 'gaussian', 'linear', 'auto'. Got 'cubic'"),
+        ({"n_basis": 0}, "n_basis to be a whole number of at least 1, or 'auto'. Got 0"),
+        ({"n_basis": "many"}, "Got 'many'"),
         ({"n_folds": 1}, "n_folds to be a whole number of at least 2. Got 1"),
-        ({"widths": []}, r"widths to be a sequence of numbers above 0: .* Got \[\]"),
+        ({"widths": []}, r"widths to be a list of numbers above 0: .* Got \[\]"),
         ({"widths": 1.0}, "Got 1.0"),
         ({"ridges": [0.0]}, r"ridges .* Got \[0.0\]"),
         ({"ridges": ["a"]}, r"ridges .* Got \['a'\]"),

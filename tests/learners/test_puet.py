@@ -379,8 +379,8 @@ class TestInput:
     @pytest.mark.parametrize(
         ("setting", "message"),
         [
-            ({"risk": "pn"}, r"risk to be 'nnpu' or 'upu'\. Got 'pn'"),
-            ({"loss": "hinge"}, r"loss to be 'quadratic' or 'logistic'\. Got 'hinge'"),
+            ({"risk": "pn"}, r"risk to be one of 'nnpu', 'upu'\. Got 'pn'"),
+            ({"loss": "hinge"}, r"loss to be one of 'quadratic', 'logistic'\. Got 'hinge'"),
             ({"scheme": "both"}, "scheme to be 'single-sample'"),
             ({"n_estimators": 0}, r"n_estimators to be a whole number of at least 1\. Got 0"),
             ({"n_estimators": 2.0}, "n_estimators to be a whole number"),
@@ -389,7 +389,7 @@ class TestInput:
             ({"min_samples_leaf": None}, "min_samples_leaf to be a whole number"),
             ({"max_features": 0}, r"max_features to be .* Got 0"),
             ({"max_features": 1.5}, r"max_features to be .* Got 1.5"),
-            ({"max_features": "log"}, r"max_features to be .* Got log"),
+            ({"max_features": "log"}, r"max_features to be .* Got 'log'"),
             ({"max_features": True}, r"max_features to be .* Got True"),
             ({"n_jobs": 0}, r"n_jobs to be a whole number other than 0"),
             ({"alpha": 0, "scheme": "case-control"}, "alpha above 0"),

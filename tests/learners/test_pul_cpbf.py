@@ -217,9 +217,9 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"fence": ()}, "needs fence to be probabilities above 0 and below 1, in rising order"),
-        ({"fence": (0.5, 0.2)}, "needs fence to be probabilities above 0 and below 1"),
-        ({"fence": 0.5}, "needs fence to be probabilities above 0 and below 1"),
+        ({"fence": ()}, "needs fence to be a list of numbers above 0 and below 1, in rising order"),
+        ({"fence": (0.5, 0.2)}, "needs fence to be a list of numbers above 0 and below 1"),
+        ({"fence": 0.5}, "needs fence to be a list of numbers above 0 and below 1"),
         ({"fence_epochs": 0}, "needs fence_epochs to be a whole number of at least 1. Got 0"),
         (
             {"guess_weight": 1.5},

@@ -211,8 +211,14 @@ def test_same_seed_same_bits():
         ({"growth": "none"}, "needs growth to be one of .* Got 'none'"),
         ({"momentum": 1}, "needs momentum to be a number of at least 0 and below 1. Got 1"),
         ({"unlabeled_temperature": 0}, "needs unlabeled_temperature to be a number"),
-        ({"labeled_thresholds": 0.1}, "needs labeled_thresholds to be the first and the last"),
-        ({"labeled_thresholds": (0, 1)}, "needs labeled_thresholds to be .* above 0. Got"),
+        (
+            {"labeled_thresholds": 0.1},
+            "needs labeled_thresholds .* the first and the last",
+        ),
+        (
+            {"labeled_thresholds": (0, 1)},
+            "needs labeled_thresholds to be two numbers above 0: ",
+        ),
         ({"weighting": "log"}, "needs labeled_thresholds .* below 1 for the weighting log. Got"),
     ],
 )

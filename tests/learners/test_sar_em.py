@@ -90,9 +90,9 @@ def test_stopping_early_is_warned_of():
     ("settings", "message"),
     [
         ({"propensity_features": [7]}, "SAREM.fit needs propensity_features"),
-        ({"max_iter": 0}, "needs max_iter >= 1"),
-        ({"tol": 0.0}, "tol > 0"),
-        ({"classifier": 3}, "needs a classifier"),
+        ({"max_iter": 0}, "needs max_iter to be a whole number of at least 1"),
+        ({"tol": 0.0}, "tol to be a number above 0"),
+        ({"classifier": 3}, "needs classifier to be a classifier with fit"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -232,7 +232,7 @@ def test_same_seed_same_bits(calibrate):
         ({"n_selections": 0}, "needs n_selections to be a whole number of at least 1. Got 0"),
         ({"agreement": -1}, "needs agreement to be a number of at least 0. Got -1"),
         ({"first_selection": 0.3}, "needs first_selection before teachers_from"),
-        ({"teachers_from": 1.0}, "needs first_selection before teachers_from"),
+        ({"teachers_from": 1.0}, "needs teachers_from to be a number above 0 and below 1"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):

@@ -231,7 +231,7 @@ def test_same_seed_same_bits():
         ({"least_steps": True}, "least_steps to be a whole number of at least 1. Got True"),
         ({"adversarial_weight": -1}, "adversarial_weight to be a number of at least 0. Got -1"),
         ({"keep_residual": "yes"}, "keep_residual to be True or False. Got 'yes'"),
-        ({"positive_weight": "1"}, "positive_weight to be a number of at least 0. Got 1"),
+        ({"positive_weight": "1"}, "positive_weight to be a number of at least 0. Got '1'"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):

@@ -84,7 +84,7 @@ class TestArguments:
         assert np.array_equal(draws[0], draws[1])
         assert not np.array_equal(draws[0], draws[2])
         with pytest.raises(InvalidInputError, match="random_state to be a whole number"):
-            estimate(s, scores, random_state=None)
+            estimate(s, scores, random_state="one")
 
     def test_known_negatives_are_left_out(self):
         s, scores = mixture(0.3)

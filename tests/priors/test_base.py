@@ -133,12 +133,12 @@ class TestIntervals:
     @pytest.mark.parametrize("n_draws", [0, -1, 2.5, "many", None])
     @pytest.mark.parametrize("estimator", [MeanScore, MeanFeature])
     def test_draws_must_be_a_number_of_them(self, estimator, n_draws):
-        with pytest.raises(InvalidInputError, match="n_draws to be a whole number above 0"):
+        with pytest.raises(InvalidInputError, match="n_draws to be a whole number of at least 1"):
             estimator(n_draws=n_draws).fit_scores(*sample())
 
     @pytest.mark.parametrize("confidence", [0, 1, 95, math.nan, "high", None])
     def test_confidence_must_be_a_level(self, confidence):
-        with pytest.raises(InvalidInputError, match="confidence between 0 and 1"):
+        with pytest.raises(InvalidInputError, match="confidence to be a number above 0 and"):
             MeanScore(confidence=confidence).fit_scores(*sample())
 
     def test_options_are_refused_before_anything_is_fitted(self):

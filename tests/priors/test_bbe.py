@@ -124,7 +124,7 @@ def test_curve_shows_the_estimate_at_its_marker():
 @pytest.mark.parametrize("options", [{"delta": 0.0}, {"delta": 1.0}, {"gamma": -0.1}])
 def test_wrong_parameters(options):
     s, scores = gaussian_scores(np.random.default_rng(0), 100, 100, 0.5)
-    with pytest.raises(InvalidInputError, match=r"^BBE needs delta.*Got"):
+    with pytest.raises(InvalidInputError, match=rf"^BBE needs {next(iter(options))} .*Got"):
         BBE(**options).fit_scores(s, scores)
 
 

@@ -198,11 +198,11 @@ def test_probabilities_of_zero_for_all_labeled_rows():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "e4"}, "rule to be one of e1, e2, e3, ratio. Got e4"),
+        ({"rule": "e4"}, "rule to be one of 'e1', 'e2', 'e3', 'ratio'. Got 'e4'"),
         ({"calibrate": "sigmoid"}, "calibrate to be one of"),
         ({"form": "third"}, "form to be one of"),
-        ({"percentile": 0}, "0 < percentile <= 100"),
-        ({"percentile": 101}, "0 < percentile <= 100"),
+        ({"percentile": 0}, "percentile to be a number above 0 and at most 100"),
+        ({"percentile": 101}, "percentile to be a number above 0 and at most 100"),
     ],
 )
 def test_wrong_parameters(options, message):

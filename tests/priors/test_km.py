@@ -361,9 +361,9 @@ def test_parameters_survive_cloning():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"interval": "bootstrap"}, "subsamples only"),
-        ({"interval": "refit"}, "subsamples only"),
-        ({"interval": "jackknife"}, "subsamples only"),
+        ({"interval": "bootstrap"}, "needs interval to be 'subsample', or None"),
+        ({"interval": "refit"}, "needs interval to be 'subsample', or None"),
+        ({"interval": "jackknife"}, "needs interval to be 'subsample', or None"),
         ({"confidence": 95}, "needs confidence"),
         ({"rule": "slope"}, "needs rule"),
         ({"max_lambda": 1.0}, "needs max_lambda"),

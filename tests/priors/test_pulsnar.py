@@ -105,8 +105,8 @@ def test_interval_on_demand():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_groups": 0}, "max_groups >= 1"),
-        ({"transform": None}, "needs a classifier"),
+        ({"max_groups": 0}, "max_groups to be a whole number of at least 1"),
+        ({"transform": None}, "needs transform to be .* a classifier with fit"),
         ({"transform": "magic"}, "needs transform"),
         ({"confidence": 95}, "confidence"),
     ],

@@ -152,7 +152,10 @@ def test_scores_of_two_values():
 @pytest.mark.parametrize("delta", [0.0, 0.5, -1.0, float("nan")])
 def test_wrong_delta(delta):
     s, scores = gaussian_scores(np.random.default_rng(0), 100, 100, 0.5)
-    with pytest.raises(InvalidInputError, match=r"^ROCSlope needs 0 < delta <= 0\.4.*Got"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^ROCSlope needs delta .* at most 0\.4.*Got",
+    ):
         ROCSlope(delta=delta).fit_scores(s, scores)
 
 

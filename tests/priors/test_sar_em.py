@@ -136,8 +136,8 @@ def test_scores_alone_are_taken():
         ({"propensity_features": [7]}, "numbers of columns"),
         ({"propensity_features": []}, "numbers of columns"),
         ({"propensity_features": ["age"]}, "numbers of columns"),
-        ({"max_iter": 0}, "max_iter >= 1"),
-        ({"tol": 0.0}, "tol > 0"),
+        ({"max_iter": 0}, "max_iter to be a whole number of at least 1"),
+        ({"tol": 0.0}, "tol to be a number above 0"),
         ({"interval": "guess"}, "needs interval"),
     ],
 )

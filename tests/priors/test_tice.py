@@ -194,7 +194,7 @@ def test_a_million_scores():
 def test_wrong_parameters(options):
     s, positive = labels(default_rng(0), 50, 100, 0.5)
     ((name, value),) = options.items()
-    with pytest.raises(InvalidInputError, match=rf"^TIcE needs .* Got {name}={value}"):
+    with pytest.raises(InvalidInputError, match=rf"^TIcE needs {name} to be .* Got {value}"):
         point(positive[:, None] + 0.0, s, **options)
 
 

@@ -31,6 +31,11 @@ CODES = {
     "no-groups": "the rows show no groups",
     "doubt": "an estimator's own words, without a code of their own",
     "alpha-estimated": "alpha was estimated from the labels that are tested",
+    # About a run of a benchmark that is skipped.
+    "selects-nothing": "the learner selects no weights, so that its honest run stands in",
+    "not-installed": "there is no such learner here",
+    "other-scheme": "the learner is made for another design of the data",
+    "true-propensities": "the learner needs what nobody has",
 }
 """Every code, and what it means."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.alpha import Draws, Interval, check_beta_alone
 from recoup._core.checks import FloatArray, as_floats, brief, check_alpha_beta, did_you_mean
 from recoup._core.notes import Note
 from recoup._core.registry import registered
@@ -35,7 +36,12 @@ class Prior:
 
     @classmethod
     def of(cls, alpha: Any, beta: Any, caller: str) -> Prior:
-        """Read alpha as a number, an interval (two numbers), draws, or a prior estimate."""
+        """Read alpha as a number, an interval, draws, or a prior estimate.
+
+        Two plain numbers are an interval, more are draws.
+        """
+        if isinstance(alpha, Interval | Draws):
+            return cls._from_stated(alpha, beta, caller)
         if hasattr(alpha, "alpha") and not hasattr(alpha, "columns"):
             return cls._from_estimate(alpha, beta, caller)
         if alpha is None or isinstance(alpha, str):
@@ -56,13 +62,25 @@ class Prior:
             return cls(float(values), float(betas))
         values = values.ravel()
         if len(values) == 2 and betas.ndim == 0:
-            low, high = sorted(values.tolist())
-            return cls((low + high) / 2, float(betas), interval=(low, high))
+            return cls._from_stated(Interval(*sorted(values.tolist())), beta, caller)
+        if betas.ndim:
+            return cls._from_stated(Draws(values, betas.ravel()), 1.0, caller)
+        return cls._from_stated(Draws(values), beta, caller)
+
+    @classmethod
+    def _from_stated(cls, stated: Interval | Draws, beta: Any, caller: str) -> Prior:
+        check_beta_alone(stated, beta, caller)
+        if isinstance(stated, Interval):
+            limits = (stated.low, stated.high)
+            check_alpha_beta(limits, beta, caller)
+            return cls(stated.center, float(beta), interval=limits)
+        betas = beta if stated.beta is None else stated.beta
+        check_alpha_beta(stated.alpha, betas, caller)
         return cls(
-            float(np.median(values)),
+            float(np.median(stated.alpha)),
             float(np.median(betas)),
-            alpha_draws=values,
-            beta_draws=betas.ravel() if betas.ndim else None,
+            alpha_draws=stated.alpha,
+            beta_draws=stated.beta,
         )
 
     @classmethod

@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 from recoup._core.checks import Scheme
+from recoup._core.notes import Note
 from recoup._core.random import named_rng
 
 Protocol: TypeAlias = Literal["honest", "oracle"]
@@ -22,7 +23,12 @@ Design: TypeAlias = Literal["single-sample", "case-control", "case-control-overl
 # of one of them would throw away every store.
 FORMAT = 1
 # Why an oracle run is skipped that its honest one can stand in for.
-SELECTS_NOTHING = "The learner selects no weights: its honest run is the same."
+SELECTS_NOTHING = Note(
+    "selects-nothing", "The learner selects no weights: its honest run is the same."
+)
+
+# Of the sentences that were once all there was to tell a reason by, those that mattered.
+_CODES_BEFORE = {"The learner selects no weights: its honest run is the same.": "selects-nothing"}
 
 KNOWN = "known"
 """As the alpha of a learner: the share that the simulation counted."""
@@ -145,12 +151,12 @@ class Job:
         cls = registered("learners").get(self.key)
         return {} if cls is None else {"family": cls.tags.family}
 
-    def skip_reason(self) -> str | None:
+    def skip_reason(self) -> Note | None:
         """Say why the learner cannot do this, if it cannot and no data are needed to know.
 
         Returns
         -------
-        str or None
+        Note or None
         """
         return _skip_reason(self.key, frozenset(self.params), self.design, self.protocol)
 
@@ -158,24 +164,36 @@ class Job:
 @cache
 def _skip_reason(
     key: str, changed: frozenset[str], design: Scheme, protocol: Protocol
-) -> str | None:
+) -> Note | None:
     from recoup._core.registry import registered
 
     cls = registered("learners").get(key)
     if cls is None:
-        return f"No learner {key!r} is installed here."
+        return Note("not-installed", f"No learner {key!r} is installed here.")
     if design not in cls.tags.schemes:
-        return f"{key} is made for {' and '.join(cls.tags.schemes)} data."
+        schemes = " and ".join(cls.tags.schemes)
+        return Note("other-scheme", f"{key} is made for {schemes} data.")
     takes = inspect.signature(cls.fit).parameters
     needs_propensity = "propensity" in takes and not {"alpha", "propensity"} & changed
     if protocol == "honest" and needs_propensity:
-        return (
+        return Note(
+            "true-propensities",
             f"{key} needs the true propensities, which nobody has; give it alpha, or take the "
-            f"protocol oracle."
+            f"protocol oracle.",
         )
     if protocol == "oracle" and "oracle" not in takes and not needs_propensity:
         return SELECTS_NOTHING
     return None
+
+
+def reason_code(row: Mapping[str, Any]) -> str | None:
+    """Return the code of the reason in a row, also where reasons had none when it was written."""
+    return row.get("code") or _CODES_BEFORE.get(row.get("reason") or "")
+
+
+def is_lent(row: Mapping[str, Any]) -> bool:
+    """Say whether a run was skipped that its honest one stands in for."""
+    return row["status"] == "skipped" and reason_code(row) == SELECTS_NOTHING.code
 
 
 def canonical(value: Any) -> str:

@@ -449,12 +449,8 @@ def _first_problem(error: ValidationError) -> str:
 
 def _check_values(key: str, params: dict[str, Any]) -> None:
     """Refuse parameters that a learner would refuse in each of its runs."""
-    from recoup._core.prior import estimation_method
     from recoup.learners import make
 
-    alpha = params.get("alpha")
-    if isinstance(alpha, str) and alpha != KNOWN:
-        estimation_method(alpha, 1.0, CALLER)
     given = {name: value for name, value in params.items() if (name, value) != ("alpha", KNOWN)}
     make(key, **given)._check_settings(f"{CALLER} with {key}")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from recoup._core.checks import FloatArray, brief, did_you_mean
 from recoup._core.multiplicity import holm
-from recoup._core.random import named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.bench import hypothesis_tests
 from recoup.bench.result_array import Cell, Grid, average, grid_of, lower_is_better, over_seeds
 from recoup.bench.standing import (
@@ -46,7 +46,7 @@ def compare(
     level: float = 0.05,
     min_coverage: float = 0.8,
     n_boot: int = 2000,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> Standing:
     """Compare learners over seeds and datasets.
 
@@ -276,7 +276,7 @@ def _ranks(
     level: float,
     sign: float,
     n_boot: int,
-    random_state: int,
+    random_state: RandomState,
 ) -> tuple[tuple[Rank, ...], FloatArray]:
     """Rank learners, with intervals from redrawn seeds; also return ranks in their given order."""
     if not cells:
@@ -292,7 +292,7 @@ def _ranks(
         by_dataset=block == "dataset",
         higher_is_better=sign > 0,
         n_boot=n_boot,
-        rng=named_rng(random_state, "compare", "ranks"),
+        rng=named_rng(as_seed(random_state, "compare"), "compare", "ranks"),
     )
     freedom = sum(n - 1 for n in n_seeds)
     lower, upper = hypothesis_tests.rank_intervals(mean_ranks, draws, freedom, 1 - level)

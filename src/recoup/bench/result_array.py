@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import recoup.metrics  # noqa: F401  registers them
 from recoup._core.checks import FloatArray, brief, did_you_mean
-from recoup.bench.job import SELECTS_NOTHING
+from recoup.bench.job import is_lent
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.spec import METRICS, benched_specs
 
@@ -223,9 +223,7 @@ def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, calle
             found[key] = float(value)
     lent = 0
     if protocol != HONEST:
-        skipped = {
-            key for key, reason in reasons.items() if reason == f"skipped: {SELECTS_NOTHING}"
-        }
+        skipped = {_key(row, caller) for row in kept if is_lent(row)}
         for row in everything:
             value = row.get(metric)
             if row["protocol"] == HONEST and row["status"] == "done" and value is not None:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, Self
 
 from recoup._core.checks import brief
 from recoup._core.files import no_formula, write_file
-from recoup.bench.job import FORMAT, Job, canonical
+from recoup.bench.job import FORMAT, Job, canonical, reason_code
 from recoup.bench.measure import recovered_name
 from recoup.bench.result_array import OLD_NAMES
 from recoup.exceptions import InvalidInputError
@@ -64,7 +64,7 @@ def columns() -> tuple[str, ...]:
     """Return the keys of each row, in order."""
     return (
         *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
-        *("status", "reason", *measured_columns(), "device", "finished"),
+        *("status", "reason", "code", *measured_columns(), "device", "finished"),
     )
 
 
@@ -74,7 +74,7 @@ def compared_columns() -> tuple[str, ...]:
 
 
 def _kept_columns() -> tuple[str, ...]:
-    before = ("run", "definition", "status", "reason", "family")
+    before = ("run", "definition", "status", "reason", "code", "family")
     return *before, *measured_columns(), "device", "finished"
 
 
@@ -346,6 +346,8 @@ class Store:
                 if old in present and new not in present:
                     connection.execute(f"ALTER TABLE runs RENAME COLUMN {old} TO {new}")
                     present.add(new)
+            if "code" not in present:
+                connection.execute("ALTER TABLE runs ADD COLUMN code TEXT")
             for name in metric_columns():
                 if name not in present:
                     connection.execute(f'ALTER TABLE runs ADD COLUMN "{name}" REAL')
@@ -534,7 +536,7 @@ def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
 def _declared() -> str:
     real = ", ".join(f'"{name}" REAL' for name in (*number_columns(), "elapsed"))
     whole = ", ".join(f"{name} INTEGER" for name in COUNTS)
-    text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, family TEXT"
+    text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, code TEXT, family TEXT"
     more = "device TEXT, finished TEXT NOT NULL, details BLOB"
     return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
 
@@ -546,6 +548,7 @@ def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
         "definition": canonical(job.definition),
         "status": found["status"],
         "reason": found.get("reason"),
+        "code": getattr(found.get("reason"), "code", None),
         "elapsed": found.get("elapsed"),
         "details": zlib.compress(details.encode()),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -557,7 +560,7 @@ def _row(kept: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that everybody reads, in their order."""
     job = Job.of(kept.pop("definition"))
     named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
-    found = kept | named | {"params": dict(job.params)}
+    found = kept | named | {"params": dict(job.params), "code": reason_code(kept)}
     return {name: found[name] for name in columns()}
 
 

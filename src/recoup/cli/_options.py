@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from recoup._core.checks import brief, check_scheme
+from recoup._core.alpha import Interval
+from recoup._core.checks import brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 
 FileArgument = Annotated[
@@ -78,15 +79,15 @@ def check_prior(
     beta: str,
     scheme: str,
     command: str,
-) -> tuple[float | str | tuple[float, float], float | str]:
+) -> tuple[float | str | Interval, float | str]:
     """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
     from recoup._core.prior import Prior, estimation_method
 
     if alpha is not None and interval is not None:
         raise InvalidInputError(f"{command} takes --alpha or --alpha-interval, not both. Drop one.")
-    given: float | str | tuple[float, float] = "estimate"
+    given: float | str | Interval = "estimate"
     if interval is not None:
-        given = interval
+        given = as_interval(interval, command)
     elif alpha is not None:
         given = as_share(alpha, "--alpha", command)
     if method is not None:
@@ -101,6 +102,12 @@ def check_prior(
     if estimation_method(given, share, command) is None:
         Prior.of(given, share, command)
     return given, share
+
+
+def as_interval(ends: tuple[float, float], command: str) -> Interval:
+    """Take two numbers, in any order, as a range of alpha."""
+    check_alpha_beta(ends, 1.0, command)
+    return Interval(*sorted(ends))
 
 
 def as_share(text: str, option: str, command: str) -> float | str:

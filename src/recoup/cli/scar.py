@@ -15,6 +15,7 @@ from recoup.cli._options import (
     Label,
     PlotPath,
     Seed,
+    as_interval,
 )
 from recoup.cli._output import (
     PICTURES,
@@ -71,7 +72,7 @@ def scar(
     from recoup.selection.scar_test import scar_test
 
     options: dict[str, Any] = {
-        "alpha": alpha if alpha is not None else alpha_interval,
+        "alpha": alpha if alpha_interval is None else as_interval(alpha_interval, "scar"),
         "n_resamples": n_resamples,
         "random_state": seed,
     }

@@ -20,7 +20,7 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.optional import require
-from recoup._core.random import check_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.results import html_facts, make_frame, show_number
 from recoup.exceptions import InvalidInputError
 
@@ -249,7 +249,9 @@ class PUDataset:
             scheme=self.scheme,
         )
 
-    def split(self, test_size: float = 0.2, random_state: int = 0) -> tuple[PUDataset, PUDataset]:
+    def split(
+        self, test_size: float = 0.2, random_state: RandomState = 0
+    ) -> tuple[PUDataset, PUDataset]:
         """Split at random into two parts with equal shares of labeled and unlabeled rows.
 
         Only ``s`` and ``row_id`` are looked at, as with data whose truth is unknown. Copies of a
@@ -279,7 +281,7 @@ class PUDataset:
                 f"{caller} needs 0 < test_size < 1: it is the share of rows in the second part. "
                 f"Got {brief(test_size)}."
             )
-        rng = named_rng(check_seed(random_state, caller), "split")
+        rng = named_rng(as_seed(random_state, caller), "split")
         _, bundles = np.unique(self.row_id, return_inverse=True)
         n_bundles = int(bundles.max()) + 1
         counts = np.bincount(bundles * 3 + (1 - self.s), minlength=n_bundles * 3)

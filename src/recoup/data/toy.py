@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, brief
-from recoup._core.random import check_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 
 Kind = TypeVar("Kind", bound="ToyMixture")
@@ -232,7 +232,12 @@ class TwoUniforms(ToyMixture):
 
 
 def two_gaussians(
-    n: int, *, pi: float = 0.4, separation: float = 2.4, dim: int = 10, random_state: int = 0
+    n: int,
+    *,
+    pi: float = 0.4,
+    separation: float = 2.4,
+    dim: int = 10,
+    random_state: RandomState = 0,
 ) -> tuple[FloatArray, NDArray[np.int64], TwoGaussians]:
     """Draw rows from two normal clouds that differ in the first coordinate.
 
@@ -277,7 +282,7 @@ def two_gaussians(
 
 
 def two_ramps(
-    n: int, *, pi: float = 0.4, power: float = 2.0, random_state: int = 0
+    n: int, *, pi: float = 0.4, power: float = 2.0, random_state: RandomState = 0
 ) -> tuple[FloatArray, NDArray[np.int64], TwoRamps]:
     """Draw rows from two mirrored power laws on [0, 1], triangles by default.
 
@@ -319,7 +324,7 @@ def two_ramps(
 
 
 def two_uniforms(
-    n: int, *, pi: float = 0.4, overlap: float = 0.5, random_state: int = 0
+    n: int, *, pi: float = 0.4, overlap: float = 0.5, random_state: RandomState = 0
 ) -> tuple[FloatArray, NDArray[np.int64], TwoUniforms]:
     """Draw rows from two uniform densities that overlap.
 
@@ -361,9 +366,9 @@ def two_uniforms(
 
 
 def _rows(
-    truth: Kind, n: int, random_state: int, caller: str
+    truth: Kind, n: int, random_state: RandomState, caller: str
 ) -> tuple[FloatArray, NDArray[np.int64], Kind]:
-    seed = check_seed(random_state, caller)
+    seed = as_seed(random_state, caller)
     if not (isinstance(n, Integral) and n >= 1):
         raise InvalidInputError(f"{caller} needs n, a whole number of rows. Got {brief(n)}.")
     draws = named_rng(seed, "toy", "classes").random(n)

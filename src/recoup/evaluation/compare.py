@@ -19,6 +19,7 @@ from recoup._core.checks import (
 from recoup._core.multiplicity import holm
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
+from recoup._core.random import RandomState, as_seed
 from recoup.evaluation.comparison import Comparison, Difference, WinRange
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior
@@ -45,7 +46,7 @@ def compare(
     threshold: float | str | None = None,
     confidence: float = 0.95,
     n_boot: int = 2000,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
@@ -106,6 +107,8 @@ def compare(
     metric_spec(metric, "compare")
     check_confidence(confidence, "compare")
     wanted = estimation_method(alpha, beta, "compare")
+    # One number for all models, so that they are judged on the same draws.
+    seed = as_seed(random_state, "compare")
     labeled, unlabeled, negative = label_masks(s, "compare")
     if negative is not None and scheme == "single-sample":
         unlabeled = unlabeled | negative
@@ -122,7 +125,7 @@ def compare(
             )
     notes: list[Note] = []
     if wanted is not None:
-        best, prior = _shared_prior(s, columns, alpha, beta, confidence, random_state)
+        best, prior = _shared_prior(s, columns, alpha, beta, confidence, seed)
         alpha, beta = prior.estimate, 1.0
         notes.append(
             Note(
@@ -141,7 +144,7 @@ def compare(
             threshold=threshold,
             confidence=confidence,
             n_boot=n_boot,
-            random_state=random_state,
+            random_state=seed,
         )
         for name, values in columns.items()
     }
@@ -156,7 +159,7 @@ def compare(
         name: [_bins_of(columns[name][mask], one) for mask in masks]
         for name, one in evaluations.items()
     }
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed)
     found: dict[str, list[Difference]] = {
         key: [] for key in keys if metric_spec(key, "compare").influence is not None
     }
@@ -178,7 +181,7 @@ def _shared_prior(
     alpha: str,
     beta: Any,
     confidence: float,
-    random_state: int,
+    seed: int,
 ) -> tuple[str, Prior]:
     """Estimate alpha from the most informative scores; return whose they are, and the prior."""
 
@@ -188,7 +191,7 @@ def _shared_prior(
 
     best = max(columns, key=lambda name: auc_pu(table_of(name)))
     table = table_of(best)
-    return best, estimated_prior(table, alpha, beta, confidence, random_state, "compare")
+    return best, estimated_prior(table, alpha, beta, confidence, seed, "compare")
 
 
 def _bins_of(values: FloatArray, evaluation: Evaluation) -> NDArray[np.intp]:

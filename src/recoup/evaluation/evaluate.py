@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, prior_notes
+from recoup._core.random import RandomState, as_generator
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
@@ -43,7 +44,7 @@ def evaluate(
     threshold: float | str | None = None,
     confidence: float = 0.95,
     n_boot: int = 2000,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
 ) -> Evaluation:
@@ -55,9 +56,10 @@ def evaluate(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,), optional
         Higher is more positive. Left out when ``s`` is a table.
-    alpha : float, (low, high), draws, prior estimate or "estimate", optional
-        Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: an
-        interval by the worst case over it, draws by one draw per replicate. ``"estimate"`` has
+    alpha : float, Interval, Draws, prior estimate or "estimate", optional
+        Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: a
+        ``recoup.Interval(low, high)`` by the worst case over it, ``recoup.Draws(values)`` by one
+        draw per replicate. Two plain numbers are an interval, more are draws. ``"estimate"`` has
         it estimated from the scores (:func:`recoup.priors.estimate`), as does the key of an
         estimator such as ``"bbe"``.
     beta : float, draws or "estimate", default=1.0
@@ -105,12 +107,14 @@ def evaluate(
         raise InvalidInputError(
             f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
         )
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state, "evaluate")
     threshold = read_threshold(threshold, scores)
     keep = (0.5, threshold) if isinstance(threshold, float) else (0.5,)
 
     def estimated(table: ScoreTable) -> Prior:
-        return estimated_prior(table, alpha, beta, confidence, random_state, "evaluate")
+        # A number seeds both, as if each were asked for alone; others are drawn from in turn.
+        source = random_state if isinstance(random_state, Integral) else rng
+        return estimated_prior(table, alpha, beta, confidence, source, "evaluate")
 
     given = read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated)
     prior = given.prior

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from recoup._core.checks import Scheme, brief
 from recoup._core.prior import Prior, estimation_method
+from recoup._core.random import as_seed
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.rates import Mixture, check_propensity_alone, propensity_table
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
@@ -138,13 +139,9 @@ def estimated_prior(
     from recoup.priors import estimate
 
     method = estimation_method(alpha, beta, caller) or "auto"
-    seed = random_state
-    if not isinstance(seed, Integral):
-        seed = np.random.default_rng(random_state).integers(2**31)
+    seed = as_seed(random_state, caller)
     try:
-        found = estimate(
-            table, method=method, random_state=int(seed), beta=beta, confidence=confidence
-        )
+        found = estimate(table, method=method, random_state=seed, beta=beta, confidence=confidence)
     except InvalidInputError as error:
         raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error
     if found.alpha >= found.beta:

@@ -12,10 +12,17 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from recoup._core.checks import FloatArray, brief, check_scheme, did_you_mean
+from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import SCHEME, Classifier, Constraints
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import PULearner
-from recoup.priors._solvers.transform import CLASSIFIERS, N_FOLDS, best_scores, sparse_logistic
+from recoup.priors._solvers.transform import (
+    CLASSIFIERS,
+    N_FOLDS,
+    best_scores,
+    named_or,
+    sparse_logistic,
+)
 from recoup.scores.crossfit import CrossfitScores, crossfit, seeded
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -119,8 +126,10 @@ class ClassifierLearner(PULearner):
     """
 
     classifier: Any
-    # What the classifier must have, one of them.
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba",)
+    constraints: ClassVar[Constraints] = {
+        "classifier": named_or(Classifier()),
+        "scheme": SCHEME,
+    }
 
     @_with_chances
     def predict_proba(self, X: Any) -> FloatArray:
@@ -164,11 +173,6 @@ class ClassifierLearner(PULearner):
         one_number_each = len(rows.shape) == 1 and getattr(rows.dtype, "kind", "") in "fiub"
         return validate_data(self, rows, reset=reset, skip_check_array=not one_number_each)
 
-    def _check_settings(self, caller: str) -> None:
-        check_classifier(self.classifier, self.answers, caller)
-        if hasattr(self, "scheme"):
-            check_scheme(self.scheme, caller)
-
     def _chosen(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> Any:
         """Return the user's classifier, or the one that its name stands for with such rows."""
         seed = int(rng.integers(2**31))
@@ -186,24 +190,6 @@ class ClassifierLearner(PULearner):
 
         best = best_scores(X, s, "auto", seed, scored)
         return next(candidate for candidate, found in tried if found is best)
-
-
-def check_classifier(classifier: Any, answers: tuple[str, ...], caller: str) -> None:
-    """Require a classifier that gives what is asked of it, or the name of one."""
-    if isinstance(classifier, str):
-        known = ("auto", *CLASSIFIERS)
-        if classifier not in known:
-            raise InvalidInputError(
-                f"{caller} needs classifier to be one of {', '.join(known)}, or a classifier "
-                f"itself. Got {brief(classifier)!r}.{did_you_mean(classifier, known)}"
-            )
-        return
-    usable = hasattr(classifier, "fit") and hasattr(classifier, "get_params")
-    if not usable or not any(hasattr(classifier, name) for name in answers):
-        raise InvalidInputError(
-            f"{caller} needs a classifier with fit, get_params and {' or '.join(answers)}, as in "
-            f"scikit-learn. Got {brief(classifier)}. Pass one of its kind, or 'logistic'."
-        )
 
 
 def fitted_clone(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from recoup._core.checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import N_JOBS, Classifier, Constraints, Nothing, WholeNumber
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone
 from recoup.learners.base import LearnerTags
+from recoup.priors._solvers.transform import SCORES, named_or
 
 
 def _scores(model: Any, X: Any) -> FloatArray:
@@ -99,7 +99,12 @@ class BaggingPU(ClassifierLearner):
         cost="many small fits",
         source="Mordelet and Vert 2014",
     )
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+    constraints: ClassVar[Constraints] = {
+        "classifier": named_or(Classifier(SCORES)),
+        "n_estimators": WholeNumber(),
+        "n_drawn": WholeNumber() | Nothing(),
+        "n_jobs": N_JOBS,
+    }
 
     def __init__(
         self,
@@ -120,17 +125,6 @@ class BaggingPU(ClassifierLearner):
 
     def _gives_chances(self) -> bool:
         return False
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        for name in ("n_estimators", "n_drawn"):
-            value = getattr(self, name)
-            if name == "n_drawn" and value is None:
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         from joblib import Parallel, delayed

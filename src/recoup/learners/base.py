@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import (
     FloatArray,
     Scheme,
@@ -22,11 +23,12 @@ from recoup._core.checks import (
     check_same_length,
     label_masks,
 )
-from recoup._core.prior import estimation_method
+from recoup._core.constraints import RANDOM_STATE, Checked, Constraints, check_parameters
+from recoup._core.prior import Prior, estimation_method
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import aul
 from recoup.priors.results import PriorEstimate
-from recoup.scores.folds import as_generator
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,38 @@ class LearnerTags:
     effort: float = 0.1
 
 
+def check_learned_alpha(alpha: Any, caller: str) -> None:
+    """Refuse what a learner could not take alpha from; None is left to those that need none."""
+    if alpha is None:
+        return
+    if isinstance(alpha, str):
+        estimation_method(alpha, 1.0, caller)
+    elif isinstance(alpha, PriorEstimate):
+        if alpha.beta < 1:
+            raise InvalidInputError(
+                f"{caller} takes every label as right. Got a prior estimate with "
+                f"beta={alpha.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
+            )
+        check_alpha_beta(alpha.alpha, 1.0, caller)
+    elif isinstance(alpha, Interval | Draws):
+        if Prior.of(alpha, 1.0, caller).beta < 1:
+            raise InvalidInputError(
+                f"{caller} takes every label as right. Got {alpha!r}. Pass draws of alpha alone."
+            )
+    elif isinstance(alpha, Real) and not isinstance(alpha, bool):
+        check_alpha_beta(alpha, 1.0, caller)
+    else:
+        raise _unusable_alpha(alpha, caller)
+
+
+def _unusable_alpha(alpha: Any, caller: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number, an "
+        f"Interval, Draws or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it "
+        f"estimated."
+    )
+
+
 class PULearner(ClassifierMixin, BaseEstimator):
     """Base of the learners that have tags: they see features and s, and never a true class.
 
@@ -95,6 +129,11 @@ class PULearner(ClassifierMixin, BaseEstimator):
     """
 
     tags: ClassVar[LearnerTags]
+    # What each parameter may be; those of a subclass come on top.
+    constraints: ClassVar[Constraints] = {
+        "alpha": Checked(check_learned_alpha),
+        "random_state": RANDOM_STATE,
+    }
     # Whether what is fitted is numbers and words alone, which learners.save can write.
     keeps_plain_state: ClassVar[bool] = False
     random_state: Any
@@ -134,7 +173,7 @@ class PULearner(ClassifierMixin, BaseEstimator):
             per_row = {
                 name: None if values is None else values[used] for name, values in per_row.items()
             }
-        rng = as_generator(self.random_state)
+        rng = as_generator(self.random_state, caller)
         # Drawn in any case, so that the rest of a fit is the same for any way to know alpha.
         prior_seed = int(rng.integers(2**31))
         self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
@@ -213,7 +252,11 @@ class PULearner(ClassifierMixin, BaseEstimator):
         """Score checked rows; above zero means positive, where that is known."""
 
     def _check_settings(self, caller: str) -> None:
-        """Refuse parameters that can never work, before any row is read."""
+        """Refuse parameters that can never work, before any row is read.
+
+        A subclass adds what its parameters must be together.
+        """
+        check_parameters(self, caller)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""
@@ -236,6 +279,7 @@ def known_alpha(
     A word has it estimated, from scores of the training rows by models that have not seen them.
     """
     found = alpha
+    check_learned_alpha(alpha, caller)
     if isinstance(alpha, str):
         from recoup.priors import estimate
 
@@ -247,20 +291,11 @@ def known_alpha(
                 f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
             ) from error
     if isinstance(found, PriorEstimate):
-        if found.beta < 1:
-            raise InvalidInputError(
-                f"{caller} takes every label as right. Got a prior estimate with "
-                f"beta={found.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
-            )
-        check_alpha_beta(found.alpha, 1.0, caller)
+        check_learned_alpha(found, caller)
         return found.alpha, found
-    if not isinstance(alpha, Real) or isinstance(alpha, bool):
-        raise InvalidInputError(
-            f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number "
-            f"or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it estimated."
-        )
-    check_alpha_beta(alpha, 1.0, caller)
-    return float(alpha), None
+    if alpha is None:
+        raise _unusable_alpha(alpha, caller)
+    return Prior.of(alpha, 1.0, caller).alpha, None
 
 
 def checked_labels(s: Any, caller: str) -> NDArray[Any]:
@@ -301,7 +336,7 @@ def estimated_prior(
         if hasattr(method, "fit_scores"):
             found: PriorEstimate = clone(method).fit_scores(s, scores).estimate_
         else:
-            seed = int(as_generator(random_state).integers(2**31))
+            seed = int(as_generator(random_state, caller).integers(2**31))
             found = estimate(s, scores, method=method, random_state=seed, beta=beta)
     except InvalidInputError as error:
         raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber, Words
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.generators import (
     GeneratingLearner,
@@ -15,7 +16,6 @@ from recoup.learners._training.generators import (
     writing_network,
 )
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
 from recoup.learners.base import LearnerTags
 
@@ -251,6 +251,15 @@ class CGenPU(GeneratingLearner):
         source="Papič et al. 2023",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "most_steps": WholeNumber(),
+        "auxiliary_weight": Number(least=0),
+        "prior_weight": Number(least=0),
+        "remembered_rows": WholeNumber() | Nothing(),
+        "divergence": Words("pointwise", "bernoulli"),
+        "noise_dimensions": WholeNumber() | Nothing(),
+        "compress": Flag(),
+    }
     cuts_by_share: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = ("generator_", "discriminator_")
 
@@ -271,13 +280,6 @@ class CGenPU(GeneratingLearner):
 
     generator_: Any = field(init=False, repr=False)
     discriminator_: Any = field(init=False, repr=False)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_numbers(self, caller, "auxiliary_weight", "prior_weight")
-        check_counts(self, caller, "most_steps")
-        check_counts(self, caller, "noise_dimensions", "remembered_rows", optional=True)
-        check_words(self, caller, divergence=("pointwise", "bernoulli"))
 
     @property
     def _n_noise(self) -> int:

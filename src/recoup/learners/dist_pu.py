@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from recoup._core.constraints import Constraints, Number
 from recoup.learners._training.risks import entropies
-from recoup.learners._training.settings import check_numbers
 from recoup.learners._training.stages import TrainingRows
 from recoup.learners._training.two_stage import AligningLearner, clipped
 from recoup.learners.base import LearnerTags
@@ -174,16 +174,17 @@ class DistPU(AligningLearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "warm_up_entropy": Number(least=0),
+        "entropy": Number(least=0),
+        "mixed_entropy": Number(least=0),
+    }
 
     learning_rate: float = 2e-4
     weight_decay: float = 1e-3
     warm_up_entropy: float = 0.002
     entropy: float = 0.004
     mixed_entropy: float = 0.04
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_numbers(self, caller, "warm_up_entropy", "entropy", "mixed_entropy")
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import _safe_indexing
 
-from recoup._core.checks import FloatArray, Scheme, brief
-from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.constraints import Constraints, Number, Words
+from recoup.exceptions import RecoupWarning
 from recoup.learners._training.population import Population, prior_shift
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
 from recoup.learners.base import LearnerTags
@@ -124,6 +124,15 @@ class ElkanNoto(ClassifierLearner):
         source="Elkan and Noto 2008",
         estimates_alpha=True,
     )
+    constraints: ClassVar[Constraints] = {
+        "mode": Words(*get_args(Mode)),
+        "rule": Words(*get_args(Rule)),
+        "hold_out": Number(
+            above=0,
+            most=0.5,
+            why="the label frequency is read off rows that the classifier has not seen",
+        ),
+    }
 
     def __init__(
         self,
@@ -141,20 +150,6 @@ class ElkanNoto(ClassifierLearner):
         self.hold_out = hold_out
         self.scheme = scheme
         self.random_state = random_state
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        for name, kind in (("mode", Mode), ("rule", Rule)):
-            if getattr(self, name) not in get_args(kind):
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be one of {', '.join(get_args(kind))}. "
-                    f"Got {brief(getattr(self, name))!r}."
-                )
-        if not isinstance(self.hold_out, Real) or not 0 < float(self.hold_out) <= 0.5:
-            raise InvalidInputError(
-                f"{caller} needs hold_out above 0 and up to 0.5: the label frequency is read off "
-                f"rows that the classifier has not seen. Got {brief(self.hold_out)}."
-            )
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         caller = "ElkanNoto.fit"

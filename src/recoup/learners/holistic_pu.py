@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber, Words
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, teacher_of
 from recoup.learners._training.views import Views, views_of
@@ -276,6 +276,17 @@ class HolisticPU(TorchPULearner):
         estimates_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "trend_epochs": WholeNumber(2),
+        "steps_per_epoch": WholeNumber(),
+        "trend": Words("pairs", "adjacent"),
+        "trend_scale": Number(above=0),
+        "criterion": Words("squares", "variance"),
+        "smoothing": Number(least=0, below=1),
+        "averaging": Number(above=0, below=1),
+        "confidence": Number(above=0.5, below=1),
+        "flip": Flag() | Nothing(),
+    }
     natural_select: ClassVar[Select] = "loss"
     nesterov: ClassVar[bool] = True
     spares_biases: ClassVar[bool] = True
@@ -295,16 +306,6 @@ class HolisticPU(TorchPULearner):
     averaging: float = 0.999
     confidence: float = 0.9
     flip: bool | None = None
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "trend_epochs", least=2)
-        check_counts(self, caller, "steps_per_epoch")
-        check_numbers(self, caller, "trend_scale", above=0)
-        check_numbers(self, caller, "smoothing", below=1)
-        check_numbers(self, caller, "averaging", above=0, below=1)
-        check_numbers(self, caller, "confidence", above=0.5, below=1)
-        check_words(self, caller, trend=("pairs", "adjacent"), criterion=("squares", "variance"))
 
     def _networks(self) -> dict[str, nn.Module]:
         watched = {"_teacher": self._teacher} if hasattr(self, "_teacher") else {}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, Several, WholeNumber
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.contrast import contrastive_losses, k_means, nearest
 from recoup.learners._training.loop import (
@@ -20,7 +21,6 @@ from recoup.learners._training.loop import (
     share_threshold,
 )
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
 from recoup.learners._training.views import Views, views_of
 from recoup.learners.base import LearnerTags
@@ -285,6 +285,17 @@ class LaGAM(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "warm_up_epochs": WholeNumber(),
+        "clusters": WholeNumber(),
+        "neighbors": WholeNumber(),
+        "temperature": Number(above=0),
+        "momentum": Several(Number(least=0, most=1), 2, why="for the first epoch and the last"),
+        "meta_learning_rate": Number(above=0),
+        "support_fraction": Number(above=0, most=0.5),
+        "contrast_weight": Number(least=0) | Nothing(),
+        "flip": Flag() | Nothing(),
+    }
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
@@ -332,23 +343,6 @@ class LaGAM(TorchPULearner):
             return super().fit(X, s, oracle=oracle)
         finally:
             del self._given
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "warm_up_epochs", "clusters", "neighbors")
-        check_numbers(self, caller, "temperature", "meta_learning_rate", above=0)
-        check_numbers(self, caller, "support_fraction", above=0, most=0.5)
-        check_numbers(self, caller, "contrast_weight", optional=True)
-        try:
-            start, end = self.momentum
-            sound = 0 <= start <= 1 and 0 <= end <= 1
-        except (TypeError, ValueError):
-            sound = False
-        if not sound:
-            raise InvalidInputError(
-                f"{caller} needs momentum to be two shares, from 0 to 1, for the first epoch and "
-                f"the last. Got {brief(self.momentum)}."
-            )
 
     def _networks(self) -> dict[str, nn.Module]:
         projection = getattr(self, "_projection", None)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners.base import LearnerTags
 
@@ -222,6 +222,12 @@ class LBE(TorchPULearner):
         selection="SAR",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "steps_per_round": WholeNumber(),
+        "pretraining_steps": WholeNumber(0) | Nothing(),
+        "subset": Number(above=0, most=1),
+        "kept": Number(above=0, most=1),
+    }
     cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "loss"
 
@@ -255,12 +261,6 @@ class LBE(TorchPULearner):
         outputs = self._outputs(self._checked_rows(X, reset=False), self.propensity_network_)
         chances: FloatArray = expit(outputs)
         return chances
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "steps_per_round")
-        check_counts(self, caller, "pretraining_steps", least=0, optional=True)
-        check_numbers(self, caller, "subset", "kept", above=0, most=1)
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network_": self.network_, "propensity_network_": self.propensity_network_}

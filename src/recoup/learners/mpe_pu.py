@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, WholeNumber, Words
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
-from recoup.learners._training.settings import check_counts, check_words
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners.base import LearnerTags
 from recoup.priors import BBE, PriorEstimate
@@ -183,16 +183,15 @@ class MPEPU(TorchPULearner):
         estimates_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "warm_up_epochs": WholeNumber(0),
+        "balance": Words("equal", "prior"),
+    }
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = None
     warm_up_epochs: int = 8
     balance: Literal["equal", "prior"] = "equal"
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "warm_up_epochs", least=0)
-        check_words(self, caller, balance=("equal", "prior"))
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

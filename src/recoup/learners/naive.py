@@ -9,15 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from recoup._core.checks import FloatArray, Scheme
+from recoup._core.constraints import Classifier, Constraints
 from recoup.learners._training.population import Population
-from recoup.learners.around_classifiers import (
-    ClassifierLearner,
-    check_classifier,
-    fitted_clone,
-    logits,
-    margins,
-)
+from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits, margins
 from recoup.learners.base import LearnerTags
+from recoup.priors._solvers.transform import SCORES, named_or
 
 
 class Naive(ClassifierLearner):
@@ -94,7 +90,7 @@ class Naive(ClassifierLearner):
         cost="one fit",
         source="Elkan and Noto 2008 (with alpha)",
     )
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+    constraints: ClassVar[Constraints] = {"classifier": named_or(Classifier(SCORES))}
 
     def __init__(
         self,
@@ -112,7 +108,7 @@ class Naive(ClassifierLearner):
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
         if self.alpha is not None:
-            check_classifier(self.classifier, ("predict_proba",), f"{caller} with alpha")
+            named_or(Classifier()).check(self.classifier, "classifier", f"{caller} with alpha")
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         self.classifier_ = fitted_clone(self._chosen(X, s, rng), X, s, rng)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from recoup._core.checks import brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.constraints import Constraints, Number, Words
 from recoup.learners._training.risks import pu_risks
 from recoup.learners.base import LearnerTags
 from recoup.learners.upu import UPU
@@ -150,25 +148,15 @@ class NNPU(UPU):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "correction": Words("ascent", "clamp"),
+        "beta": Number(least=0),
+        "gamma": Number(least=0, most=1),
+    }
 
     correction: Literal["ascent", "clamp"] = "ascent"
     beta: float = 0.0
     gamma: float = 1.0
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        if self.correction not in ("ascent", "clamp"):
-            raise InvalidInputError(
-                f"{caller} needs correction to be 'ascent' or 'clamp'. "
-                f"Got {brief(self.correction)!r}."
-            )
-        for name, highest in (("beta", float("inf")), ("gamma", 1.0)):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) <= highest:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a number from 0 to {highest:g}. "
-                    f"Got {brief(value)}."
-                )
 
     def _risk(self, labeled: Tensor, population: Tensor) -> Tensor:
         import torch

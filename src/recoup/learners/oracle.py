@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils import _safe_indexing
 
-from recoup._core.checks import FloatArray, Scheme, as_numbers, brief
+from recoup._core.checks import FloatArray, Scheme, as_numbers
+from recoup._core.constraints import Classifier, Constraints, Nothing, Number
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.population import prior_shift
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits, margins
 from recoup.learners.base import LearnerTags
+from recoup.priors._solvers.transform import SCORES, named_or
 
 
 class Oracle(ClassifierLearner):
@@ -78,7 +79,10 @@ class Oracle(ClassifierLearner):
         selection="SAR",
         requires_true_labels=True,
     )
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+    constraints: ClassVar[Constraints] = {
+        "classifier": named_or(Classifier(SCORES)),
+        "pi": Number(above=0, below=1, why="it is a share of positives") | Nothing(),
+    }
 
     def __init__(
         self,
@@ -113,15 +117,6 @@ class Oracle(ClassifierLearner):
             Itself.
         """
         return self._fit_rows(X, s, y_true=checked_classes(y_true, "Oracle.fit"))
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        if self.pi is None:
-            return
-        if not isinstance(self.pi, Real) or not 0 < float(self.pi) < 1:
-            raise InvalidInputError(
-                f"{caller} needs pi, a share of positives, between 0 and 1. Got {brief(self.pi)}."
-            )
 
     def _fit(
         self,

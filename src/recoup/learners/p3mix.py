@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber, Words
 from recoup.learners._training.loop import Select, TorchPULearner, _auc
 from recoup.learners._training.mixup import mixed_scores, mixing_layer
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
 from recoup.learners.base import LearnerTags
@@ -226,6 +226,19 @@ class P3Mix(TorchPULearner):
         source="Li et al. 2022",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "mode": Words(*USUAL_THRESHOLD),
+        "steps_per_epoch": WholeNumber() | Nothing(),
+        "warm_up_steps": WholeNumber(0) | Nothing(),
+        "threshold": Number(least=0.5, below=1) | Nothing(),
+        "n_candidates": WholeNumber(),
+        "mixing_shape": Number(above=0),
+        "mix_layer": WholeNumber(-1) | Nothing(),
+        "labeled_weight": Number(least=0),
+        "unlabeled_weight": Number(least=0),
+        "entropy_weight": Number(least=0),
+        "teacher_weight": Number(least=0),
+    }
     cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "auc"
 
@@ -246,18 +259,6 @@ class P3Mix(TorchPULearner):
     teacher_weight: float = 1.0
 
     teacher_: Any = field(init=False, repr=False)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_words(self, caller, mode=USUAL_THRESHOLD)
-        check_counts(self, caller, "n_candidates")
-        check_counts(self, caller, "steps_per_epoch", optional=True)
-        check_counts(self, caller, "mix_layer", least=-1, optional=True)
-        weights = ("labeled_weight", "unlabeled_weight", "entropy_weight", "teacher_weight")
-        check_numbers(self, caller, *weights)
-        check_numbers(self, caller, "mixing_shape", above=0)
-        check_counts(self, caller, "warm_up_steps", least=0, optional=True)
-        check_numbers(self, caller, "threshold", least=0.5, below=1, optional=True)
 
     def _networks(self) -> dict[str, nn.Module]:
         known = {"network_": self.network_}

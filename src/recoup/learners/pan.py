@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage, Turn
 from recoup.learners.base import LearnerTags
 
@@ -188,6 +188,11 @@ class PAN(TorchPULearner):
         source="Hu et al. 2021",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "coupling_weight": Number(least=0),
+        "warm_up_epochs": WholeNumber(0),
+        "discriminator_learning_rate": Number(above=0) | Nothing(),
+    }
     cuts_by_share: ClassVar[bool] = True
 
     alpha: Any = None
@@ -200,12 +205,6 @@ class PAN(TorchPULearner):
     discriminator_learning_rate: float | None = None
 
     discriminator_: Any = field(init=False, repr=False)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "warm_up_epochs", least=0)
-        check_numbers(self, caller, "coupling_weight")
-        check_numbers(self, caller, "discriminator_learning_rate", above=0, optional=True)
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network_": self.network_, "discriminator_": self.discriminator_}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.utils import _safe_indexing
 
 from recoup._core.checks import FloatArray, as_numbers, brief
+from recoup._core.constraints import Constraints, Function, Instance, Nothing, Number, WholeNumber
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
 from recoup.learners.base import LearnerTags
@@ -94,6 +95,13 @@ class PropensityWeighted(ClassifierLearner):
         schemes=("single-sample",),
         selection="SAR",
     )
+    constraints: ClassVar[Constraints] = {
+        "propensity": Instance(str, "the name of a column of X")
+        | WholeNumber(None)
+        | Function("of X")
+        | Number(above=0, below=1)
+        | Nothing(hint="A whole number is the place of a column. Pass values per row to fit."),
+    }
 
     def __init__(
         self,
@@ -233,15 +241,3 @@ class PropensityWeighted(ClassifierLearner):
             return X
         others = [number for number in range(self.n_features_in_) if number != place]
         return _safe_indexing(X, others, axis=1)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        choice = self.propensity
-        column = isinstance(choice, str | Integral) and not isinstance(choice, bool)
-        if choice is None or callable(choice) or column:
-            return
-        if not isinstance(choice, Real) or isinstance(choice, bool) or not 0 < float(choice) < 1:
-            raise InvalidInputError(
-                f"{caller} needs propensity to be a column of X, a function of X, or a number "
-                f"between 0 and 1. Got {brief(choice)}. Pass values per row to fit."
-            )

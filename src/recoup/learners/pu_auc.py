@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import StandardScaler
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.bases import (
     GaussianBasis,
@@ -80,8 +81,21 @@ def aul_pu(labeled: NDArray[np.bool_], scores: FloatArray) -> FloatArray:
     return areas
 
 
+ABOVE_ZERO = Several(
+    Number(above=0), why="copies of a row leave equations without one solution otherwise"
+)
+
+
 class KernelRanker(PULearner):
     """What the two rankers share: all but the normal equations."""
+
+    constraints: ClassVar[Constraints] = {
+        "kernel": Words(*get_args(Kernel)),
+        "n_basis": WholeNumber() | Words("auto"),
+        "widths": ABOVE_ZERO,
+        "ridges": ABOVE_ZERO | Nothing(),
+        "n_folds": WholeNumber(2),
+    }
 
     def __init__(
         self,
@@ -236,19 +250,6 @@ class KernelRanker(PULearner):
                 f"Pass one of widths and one of ridges to choose nothing."
             )
         return min(int(self.n_folds), *different)
-
-    def _check_settings(self, caller: str) -> None:
-        if self.kernel not in get_args(Kernel):
-            raise InvalidInputError(
-                f"{caller} needs kernel to be one of {', '.join(get_args(Kernel))}. "
-                f"Got {brief(self.kernel)}."
-            )
-        if self.n_basis != "auto":
-            _check_whole("n_basis", self.n_basis, 1, caller)
-        _check_whole("n_folds", self.n_folds, 2, caller)
-        _check_positive("widths", self.widths, caller)
-        if self.ridges is not None:
-            _check_positive("ridges", self.ridges, caller)
 
 
 class PUAUL(KernelRanker):
@@ -465,6 +466,7 @@ class PUAUC(KernelRanker):
         source="Sakai et al. 2018, section 3",
         needs_alpha=True,
     )
+    constraints: ClassVar[Constraints] = {"self_pairs": Flag()}
     alpha_: float
 
     def __init__(
@@ -533,22 +535,3 @@ def _sum(parts: Sequence[Moments]) -> Moments:
     for part in parts[1:]:
         total = total + part
     return total
-
-
-def _check_whole(name: str, value: Any, least: int, caller: str) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(
-            f"{caller} needs {name} to be a whole number of at least {least}. Got {brief(value)}."
-        )
-
-
-def _check_positive(name: str, values: Any, caller: str) -> None:
-    try:
-        numbers = np.asarray(values, float)
-    except (TypeError, ValueError):
-        numbers = np.empty(0)
-    if numbers.ndim != 1 or not numbers.size or not (np.isfinite(numbers) & (numbers > 0)).all():
-        raise InvalidInputError(
-            f"{caller} needs {name} to be a sequence of numbers above 0: copies of a row leave "
-            f"equations without one solution otherwise. Got {brief(values)}."
-        )

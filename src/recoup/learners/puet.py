@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from recoup._core.checks import FloatArray, Scheme, brief, check_scheme
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.constraints import (
+    N_JOBS,
+    SCHEME,
+    Constraints,
+    Nothing,
+    Number,
+    WholeNumber,
+    Words,
+)
 from recoup._core.optional import require
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.trees import (
@@ -149,6 +158,17 @@ class PUET(PULearner):
         source="Wilton et al. 2022",
         needs_alpha=True,
     )
+    constraints: ClassVar[Constraints] = {
+        "scheme": SCHEME,
+        "n_estimators": WholeNumber(),
+        "risk": Words(*get_args(Risk)),
+        "loss": Words(*get_args(Loss)),
+        "max_features": WholeNumber() | Number(above=0, most=1) | Words("sqrt") | Nothing(),
+        "max_candidates": WholeNumber(),
+        "max_depth": WholeNumber() | Nothing(),
+        "min_samples_leaf": WholeNumber(),
+        "n_jobs": N_JOBS,
+    }
     keeps_plain_state: ClassVar[bool] = True
     alpha_: float
 
@@ -252,34 +272,7 @@ class PUET(PULearner):
 
     def _check_settings(self, caller: str) -> None:
         require("numba", purpose="PUET", install="'recoup[trees]'")
-        check_scheme(self.scheme, caller)
-        for name, known in (("risk", get_args(Risk)), ("loss", get_args(Loss))):
-            value = getattr(self, name)
-            if value not in known:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be {known[0]!r} or {known[1]!r}. "
-                    f"Got {brief(value)!r}."
-                )
-        for name in ("n_estimators", "max_candidates", "max_depth", "min_samples_leaf"):
-            value = getattr(self, name)
-            if name == "max_depth" and value is None:
-                continue
-            if not _is_whole(value) or value < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-                )
-        if self.n_jobs is not None and (not _is_whole(self.n_jobs) or self.n_jobs == 0):
-            raise InvalidInputError(
-                f"{caller} needs n_jobs to be a whole number other than 0, or None. "
-                f"Got {brief(self.n_jobs)}. Pass -1 for one thread per core."
-            )
-        most: Any = self.max_features
-        share = isinstance(most, Real) and not isinstance(most, Integral) and 0 < float(most) <= 1
-        if not (most is None or most == "sqrt" or share or (_is_whole(most) and most >= 1)):
-            raise InvalidInputError(
-                f"{caller} needs max_features to be a whole number of at least 1, a share from "
-                f"(0, 1], 'sqrt' or None. Got {brief(most)}."
-            )
+        super()._check_settings(caller)
 
 
 def _is_whole(value: Any) -> bool:

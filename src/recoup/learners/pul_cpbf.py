@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from recoup._core.checks import brief
+from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
 from recoup.learners._training.networks import last_layer, scores_of, with_features
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners._training.two_stage import clipped
 from recoup.learners._training.views import views_of
@@ -261,6 +258,17 @@ class PULCPBF(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "fence": Several(Number(above=0, below=1), rising=True),
+        "fence_epochs": WholeNumber(),
+        "shared": Flag(),
+        "warm_up_epochs": WholeNumber(0),
+        "guess_weight": Number(least=0, most=1),
+        "labeled_weight": Number(least=0),
+        "unlabeled_weight": Number(least=0),
+        "temperature": Number(above=0),
+        "confidence": Number(least=0.5, most=1),
+    }
     cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "loss"
 
@@ -278,23 +286,6 @@ class PULCPBF(TorchPULearner):
     unlabeled_weight: float = 0.85
     temperature: float = 0.5
     confidence: float = 0.9
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "fence_epochs")
-        check_counts(self, caller, "warm_up_epochs", least=0)
-        levels = self.fence
-        sound = isinstance(levels, Sequence) and not isinstance(levels, str) and len(levels) > 0
-        sound = sound and all(isinstance(level, Real) and 0 < level < 1 for level in levels)
-        if not sound or any(low >= high for low, high in pairwise(levels)):
-            raise InvalidInputError(
-                f"{caller} needs fence to be probabilities above 0 and below 1, in rising order. "
-                f"Got {brief(levels)}."
-            )
-        check_numbers(self, caller, "guess_weight", most=1)
-        check_numbers(self, caller, "labeled_weight", "unlabeled_weight")
-        check_numbers(self, caller, "temperature", above=0)
-        check_numbers(self, caller, "confidence", least=0.5, most=1)
 
     def _networks(self) -> dict[str, nn.Module]:
         fence = getattr(self, "_fence", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from recoup.learners._training.settings import check_numbers, check_words
+from recoup._core.constraints import Constraints, Number, Words
 from recoup.learners._training.stages import TrainingRows
 from recoup.learners._training.two_stage import AligningLearner
 from recoup.learners.base import LearnerTags
@@ -213,6 +213,13 @@ class PULDA(AligningLearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "distance": Words(*get_args(Distance)),
+        "temperature": Number(above=0),
+        "margin": Number(least=0),
+        "population_momentum": Number(least=0, below=1),
+        "margin_momentum": Number(least=0, below=1),
+    }
 
     batch_size: int = 128
     labeled_batch: int | None = 16
@@ -227,13 +234,6 @@ class PULDA(AligningLearner):
     margin: float = 0.6
     population_momentum: float = 0.85
     margin_momentum: float = 0.5
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_words(self, caller, distance=get_args(Distance))
-        check_numbers(self, caller, "temperature", above=0)
-        check_numbers(self, caller, "margin")
-        check_numbers(self, caller, "population_momentum", "margin_momentum", below=1)
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

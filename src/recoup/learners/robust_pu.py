@@ -9,9 +9,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from recoup._core.checks import brief
+from recoup._core.constraints import Constraints, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.base import LearnerTags
 from recoup.learners.nnpu import NNPU
@@ -249,6 +249,22 @@ class RobustPU(NNPU):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "passes": WholeNumber(),
+        "warm_up_epochs": WholeNumber(),
+        "warm_up_learning_rate": Number(above=0),
+        "warm_up_weight_decay": Number(least=0),
+        "weighting": Words(*get_args(Weighting)),
+        "hardness": Words(*get_args(Hardness)),
+        "labeled_thresholds": Several(Number(above=0), 2, why="the first and the last threshold"),
+        "unlabeled_thresholds": Several(Number(above=0), 2, why="the first and the last threshold"),
+        "growth": Words(*get_args(Growth)),
+        "growth_episodes": WholeNumber(),
+        "labeled_temperature": Number(above=0),
+        "unlabeled_temperature": Number(above=0),
+        "momentum": Number(least=0, below=1),
+        "balance": Words(*get_args(Balance)),
+    }
 
     epochs: int = 20
     learning_rate: float = 1e-3
@@ -271,21 +287,12 @@ class RobustPU(NNPU):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        check_counts(self, caller, "passes", "warm_up_epochs", "growth_episodes")
-        kinds = {"weighting": Weighting, "hardness": Hardness, "growth": Growth, "balance": Balance}
-        check_words(self, caller, **{name: get_args(kind) for name, kind in kinds.items()})
-        above = ("warm_up_learning_rate", "labeled_temperature", "unlabeled_temperature")
-        check_numbers(self, caller, *above, above=0)
-        check_numbers(self, caller, "warm_up_weight_decay")
-        check_numbers(self, caller, "momentum", below=1)
-        most = 1.0 if self.weighting == "log" else math.inf
         for name in ("labeled_thresholds", "unlabeled_thresholds"):
             value = getattr(self, name)
-            pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
-            if not pair or not all(_is_number(part) and 0 < part < most for part in value):
+            if self.weighting == "log" and max(value) >= 1:
                 raise InvalidInputError(
-                    f"{caller} needs {name} to be the first and the last threshold, above 0"
-                    f"{' and below 1 for the weighting log' * (most == 1)}. Got {brief(value)}."
+                    f"{caller} needs {name} to be the first and the last threshold, above 0 and "
+                    f"below 1 for the weighting log. Got {brief(value)}."
                 )
 
     def _prepare(self, rows: TrainingRows) -> None:

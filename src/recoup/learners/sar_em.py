@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Classifier, Constraints, Nothing, Number, WholeNumber
 from recoup.exceptions import RecoupWarning
-from recoup.learners.around_classifiers import check_classifier
 from recoup.learners.base import LearnerTags, PULearner
 from recoup.priors.conversions import alpha_from_pooled
-from recoup.priors.sar_em import check_iteration, fit_both, propensity_columns
+from recoup.priors.sar_em import PROPENSITY_FEATURES, fit_both, propensity_columns
 
 
 class SAREM(PULearner):
@@ -92,6 +92,13 @@ class SAREM(PULearner):
         schemes=("single-sample",),
         selection="SAR",
     )
+    constraints: ClassVar[Constraints] = {
+        "propensity_features": PROPENSITY_FEATURES,
+        "classifier": Classifier() | Nothing(),
+        "propensity_model": Classifier() | Nothing(),
+        "max_iter": WholeNumber(),
+        "tol": Number(above=0),
+    }
 
     def __init__(
         self,
@@ -127,12 +134,6 @@ class SAREM(PULearner):
 
         decisions = self.decision_function(X)
         return np.column_stack([expit(-decisions), expit(decisions)])
-
-    def _check_settings(self, caller: str) -> None:
-        check_iteration(self.max_iter, self.tol, caller)
-        for model in (self.classifier, self.propensity_model):
-            if model is not None:
-                check_classifier(model, ("predict_proba",), caller)
 
     def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         chosen = propensity_columns(X, self.propensity_features, "SAREM.fit")

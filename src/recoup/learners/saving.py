@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from recoup._core import registry as _registry
+from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import brief
 from recoup._core.optional import require
 from recoup._core.version import installed_version
@@ -133,6 +134,8 @@ def _given(value: Any, learner: PULearner) -> Any:
     """Return a parameter as JSON knows it; an estimate as the number it gave."""
     if isinstance(value, PriorEstimate):
         return value.alpha
+    if isinstance(value, Interval | Draws):
+        return learner.alpha_
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, PLAIN):

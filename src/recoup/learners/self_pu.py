@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.risks import entropies, margin_loss
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
 from recoup.learners.base import LearnerTags
@@ -289,6 +288,20 @@ class SelfPU(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "paces": Several(Number(above=0, most=1), 2),
+        "first_selection": Number(least=0, below=1),
+        "n_selections": WholeNumber(),
+        "teachers_from": Number(above=0, below=1),
+        "trusted_loss": Words(*get_args(Trusting)),
+        "ends": Words("equal", "prior"),
+        "update_prior": Flag(),
+        "agreement": Number(least=0),
+        "consistency": Number(least=0),
+        "calibrate": Flag(),
+        "calibration_rate": Number(least=0),
+        "calibration_budget": Number(least=0),
+    }
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
@@ -314,21 +327,10 @@ class SelfPU(TorchPULearner):
 
     def _check_settings(self, caller: str) -> None:
         super()._check_settings(caller)
-        paces = self.paces
-        sound = isinstance(paces, Sequence) and len(paces) == 2
-        if not sound or not all(isinstance(pace, Real) and 0 < pace <= 1 for pace in paces):
-            raise InvalidInputError(
-                f"{caller} needs paces to be two numbers above 0 and at most 1. Got {brief(paces)}."
-            )
-        check_words(self, caller, trusted_loss=get_args(Trusting), ends=("equal", "prior"))
-        check_counts(self, caller, "n_selections")
-        numbers = ("agreement", "consistency", "calibration_rate", "calibration_budget")
-        check_numbers(self, caller, *numbers)
-        times = (self.first_selection, self.teachers_from)
-        if not all(isinstance(time, Real) for time in times) or not 0 <= times[0] < times[1] < 1:
+        if not self.first_selection < self.teachers_from:
             raise InvalidInputError(
                 f"{caller} needs first_selection before teachers_from, shares of the epochs from 0 "
-                f"to below 1. Got {brief(times[0])} and {brief(times[1])}."
+                f"to below 1. Got {brief(self.first_selection)} and {brief(self.teachers_from)}."
             )
 
     def _networks(self) -> dict[str, nn.Module]:

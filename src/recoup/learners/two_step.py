@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -10,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 from sklearn.utils import _safe_indexing, check_array
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Classifier, Constraints, Number, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import (
     ClassifierLearner,
@@ -19,6 +19,7 @@ from recoup.learners.around_classifiers import (
     margins,
 )
 from recoup.learners.base import LearnerTags
+from recoup.priors._solvers.transform import SCORES, named_or
 
 Mode = Literal["spy", "rocchio"]
 
@@ -109,7 +110,15 @@ class TwoStep(ClassifierLearner):
         cost="a few fits",
         source="Liu et al. 2002; Li and Liu 2003",
     )
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+    constraints: ClassVar[Constraints] = {
+        "mode": Words(*get_args(Mode)),
+        "classifier": named_or(Classifier(SCORES)),
+        "spy_share": Number(
+            above=0, below=1, why="it is a share of rows", hint="Pass 0.15 for 15%."
+        ),
+        "noise": Number(above=0, below=1, why="it is a share of rows", hint="Pass 0.15 for 15%."),
+        "max_iter": WholeNumber(0),
+    }
 
     def __init__(
         self,
@@ -130,26 +139,6 @@ class TwoStep(ClassifierLearner):
 
     def _gives_chances(self) -> bool:
         return False
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        if self.mode not in get_args(Mode):
-            raise InvalidInputError(
-                f"{caller} needs mode to be one of {', '.join(get_args(Mode))}. "
-                f"Got {brief(self.mode)!r}."
-            )
-        for name in ("spy_share", "noise"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) < 1:
-                raise InvalidInputError(
-                    f"{caller} needs {name} between 0 and 1: it is a share of rows. "
-                    f"Got {brief(value)}. Pass 0.15 for 15%."
-                )
-        rounds = self.max_iter
-        if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 0:
-            raise InvalidInputError(
-                f"{caller} needs max_iter to be a whole number of at least 0. Got {brief(rounds)}."
-            )
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         classifier = self._chosen(X, s, rng)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
+from recoup._core.constraints import Constraints, Words
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.risks import Loss, pu_risks
-from recoup.learners._training.settings import check_words
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.base import LearnerTags
 
@@ -132,15 +132,12 @@ class UPU(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {"loss": Words(*get_args(Loss))}
 
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
     loss: Loss = "sigmoid"
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_words(self, caller, loss=get_args(Loss))
 
     def _stages(self) -> list[Stage]:
         return [Stage(self._loss, self.epochs, self.learning_rate, self.weight_decay)]

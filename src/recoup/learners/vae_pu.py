@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from recoup._core.checks import brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.constraints import Constraints, Flag, Number, WholeNumber
 from recoup.learners._training.generators import (
     GeneratingLearner,
     frozen,
@@ -17,7 +16,6 @@ from recoup.learners._training.generators import (
     writing_network,
 )
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
 from recoup.learners.base import LearnerTags
 
@@ -277,6 +275,13 @@ class VAEPU(GeneratingLearner):
         selection="SAR",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "class_dimensions": WholeNumber(),
+        "observation_dimensions": WholeNumber(),
+        "adversarial_weight": Number(least=0),
+        "positive_weight": Number(least=0),
+        "keep_residual": Flag(),
+    }
     parts: ClassVar[tuple[str, ...]] = (*MAKING, "discriminator_")
 
     alpha: Any = "estimate"
@@ -294,16 +299,6 @@ class VAEPU(GeneratingLearner):
     decoder_: Any = field(init=False, repr=False)
     observation_network_: Any = field(init=False, repr=False)
     discriminator_: Any = field(init=False, repr=False)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "class_dimensions", "observation_dimensions")
-        check_numbers(self, caller, "adversarial_weight", "positive_weight")
-        if not isinstance(self.keep_residual, bool):
-            raise InvalidInputError(
-                f"{caller} needs keep_residual to be True or False. "
-                f"Got {brief(self.keep_residual)!r}."
-            )
 
     def _new_part(self, name: str, caller: str) -> nn.Module:
         units, hidden = int(self.hidden_units), int(self.observation_dimensions)

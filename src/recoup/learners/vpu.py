@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Number
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_numbers
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.base import LearnerTags
 
@@ -160,15 +160,15 @@ class VPU(TorchPULearner):
         source="Chen et al. 2020",
         backend="torch",
     )
+    constraints: ClassVar[Constraints] = {
+        "mixing_weight": Number(above=0),
+        "mixing_shape": Number(above=0),
+    }
     natural_select: ClassVar[Select] = "loss"
 
     learning_rate: float = 1e-4
     mixing_weight: float = 0.3
     mixing_shape: float = 0.3
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_numbers(self, caller, "mixing_weight", "mixing_shape", above=0)
 
     def _stages(self) -> list[Stage]:
         return [

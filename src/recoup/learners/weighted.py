@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from recoup._core.checks import FloatArray, Scheme, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.constraints import Classifier, Constraints, Nothing, Number, Several, WholeNumber
 from recoup.learners._training.population import EDGE, Population
 from recoup.learners.around_classifiers import (
     ClassifierLearner,
@@ -20,6 +20,7 @@ from recoup.learners.around_classifiers import (
     margins,
 )
 from recoup.learners.base import LearnerTags
+from recoup.priors._solvers.transform import SCORES, named_or
 from recoup.scores.folds import PUStratifiedKFold
 
 WEIGHTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4)
@@ -125,7 +126,14 @@ class Weighted(ClassifierLearner):
         cost="one fit, more without alpha",
         source="Lee and Liu 2003; Liu et al. 2003",
     )
-    answers: ClassVar[tuple[str, ...]] = ("predict_proba", "decision_function")
+    constraints: ClassVar[Constraints] = {
+        "classifier": named_or(Classifier(SCORES)),
+        "weights": Several(
+            Number(above=0), why="what labeled rows count for each unit on the unlabeled ones"
+        )
+        | Nothing(),
+        "n_folds": WholeNumber(2),
+    }
 
     def __init__(
         self,
@@ -143,18 +151,6 @@ class Weighted(ClassifierLearner):
         self.n_folds = n_folds
         self.scheme = scheme
         self.random_state = random_state
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        if self.weights is None:
-            return
-        values = np.asarray(self.weights)
-        usable = values.ndim == 1 and len(values) > 0 and values.dtype.kind in "if"
-        if not usable or not (np.isfinite(values) & (values > 0)).all():
-            raise InvalidInputError(
-                f"{caller} needs weights to be a list of numbers above 0: what labeled rows count "
-                f"for each unit on the unlabeled ones. Got {brief(self.weights)}."
-            )
 
     def _gives_chances(self) -> bool:
         return super()._gives_chances() and getattr(self, "alpha_", self.alpha) is not None

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from recoup._core.checks import brief
 from recoup._core.prior import estimation_method
+from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
 from recoup.learners.base import checked_labels, estimated_prior
@@ -17,7 +18,6 @@ from recoup.metrics.area import aul
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import PriorEstimate
 from recoup.scores.crossfit import CrossfitScores, crossfit
-from recoup.scores.folds import as_generator
 
 
 class WithPrior(WrappingClassifier):
@@ -135,7 +135,7 @@ class WithPrior(WrappingClassifier):
         caller = "WithPrior.fit"
         method = self._checked_method(caller)
         s = checked_labels(s, caller)
-        rng = as_generator(self.random_state)
+        rng = as_generator(self.random_state, caller)
         found = self._scored(X, s, rng, caller)
         self.prior_: PriorEstimate = estimated_prior(
             found.s, found.scores, method, self.beta, rng, caller

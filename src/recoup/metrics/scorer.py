@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
+from recoup._core.prior import Prior
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec, specs
 
@@ -158,6 +160,9 @@ def checked_metric(
     spec = metric_spec(name, caller)
     metric: Callable[..., float] = (POINT_METRICS | AREA_METRICS)[name]
     alpha, beta = settings["alpha"], settings["beta"]
+    if isinstance(alpha, Interval | Draws):
+        prior = Prior.of(alpha, beta, caller)
+        alpha, beta = prior.alpha, prior.beta
     for share, value in (("alpha", alpha), ("beta", beta)):
         if np.ndim(value):
             raise InvalidInputError(

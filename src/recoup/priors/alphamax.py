@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Flag
 from recoup._core.notes import Note
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
@@ -112,6 +113,7 @@ class AlphaMax(ScorePriorEstimator):
         cost="n log n",
         source="Jain et al. 2016",
     )
+    constraints: ClassVar[Constraints] = {"mirror": Flag()}
 
     mirror: bool = False
 

@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Checked, Constraints
 from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
+from recoup._core.random import RandomState
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.network import load_network
 from recoup.priors._solvers.resample import exchanged
-from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator, plausible
+from recoup.priors.base import (
+    DRAWING_ROWS,
+    Finding,
+    PriorTags,
+    ScorePriorEstimator,
+    interval_by,
+    plausible,
+)
 from recoup.priors.bbe import BBE
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve
@@ -37,6 +46,10 @@ SEEN = (0, 2, 4, 6, 8)
 WIDE_RANGE = 0.15
 WIDE_INTERVAL = 0.5
 CLEAN_BETA = 0.95
+
+
+def _check_beta(beta: Any, caller: str) -> None:
+    check_known_beta("auto", beta, caller)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,16 +111,14 @@ class Auto(ScorePriorEstimator):
         finds_beta=True,
         takes_beta=True,
     )
+    constraints: ClassVar[Constraints] = {
+        "interval": interval_by("learned", *DRAWING_ROWS),
+        "beta": Checked(_check_beta),
+    }
 
     beta: float | str | None = None
     interval: str | None = "learned"
     n_draws: int = 500
-
-    interval_methods: ClassVar[tuple[str, ...]] = ("learned", *DRAWING_ROWS)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_known_beta(self.tags.key, self.beta, self._name)
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         found = evidence(table, rng)
@@ -233,7 +244,7 @@ def estimate(
     scores: ArrayLike | None = None,
     X: Any = None,
     method: str = "auto",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     beta: float | str | None = None,
     confidence: float = 0.95,

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
@@ -18,16 +18,25 @@ from sklearn.utils import check_array
 from recoup._core.checks import (
     FloatArray,
     as_vector,
-    brief,
     check_same_length,
     label_masks,
 )
+from recoup._core.constraints import (
+    RANDOM_STATE,
+    Constraint,
+    Constraints,
+    Nothing,
+    Number,
+    WholeNumber,
+    Words,
+    check_parameters,
+)
 from recoup._core.notes import Note
-from recoup._core.random import check_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
-from recoup.priors._solvers.transform import honest_scores
+from recoup.priors._solvers.transform import TRANSFORM, honest_scores
 from recoup.priors.results import Finding as Finding
 from recoup.priors.results import PriorEstimate
 from recoup.priors.tags import PriorTags as PriorTags
@@ -41,6 +50,11 @@ DRAWING_ROWS = ("subsample", "bootstrap", "refit")
 UNINFORMATIVE_AUC = 0.6
 # Kappas of fewer rows than this vary too much to tell anything about those of all rows.
 MIN_SUBSAMPLE = 100
+
+
+def interval_by(*methods: str) -> Constraint:
+    """Allow ways to make an interval, and none at all."""
+    return Words(*methods) | Nothing()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,11 +84,20 @@ class PriorEstimator(BaseEstimator):
     interval: str | None = "subsample"
     n_draws: int = 200
     confidence: float = 0.95
-    random_state: int = 0
+    random_state: RandomState = 0
 
     tags: ClassVar[PriorTags]
-    interval_methods: ClassVar[tuple[str, ...]] = DRAWING_ROWS
+    constraints: ClassVar[Constraints] = {
+        "transform": TRANSFORM,
+        "interval": interval_by(*DRAWING_ROWS),
+        "n_draws": WholeNumber(
+            why="the interval is made from them", hint="Pass interval=None to go without."
+        ),
+        "confidence": Number(above=0, below=1, hint="Pass 0.95 for 95%."),
+        "random_state": RANDOM_STATE,
+    }
     estimate_: PriorEstimate = field(init=False)
+    _drawn_seed: int = field(init=False)
 
     @property
     def alpha_(self) -> float:
@@ -119,26 +142,24 @@ class PriorEstimator(BaseEstimator):
     def _name(self) -> str:
         return type(self).__name__
 
+    @property
+    def _seed(self) -> int:
+        """The number behind all random streams of a fit."""
+        if not isinstance(self.random_state, Integral) and hasattr(self, "_drawn_seed"):
+            return self._drawn_seed
+        return as_seed(self.random_state, self._name)
+
     def _rng(self, *names: str | int) -> np.random.Generator:
-        return named_rng(check_seed(self.random_state, self._name), self.tags.key, *names)
+        return named_rng(self._seed, self.tags.key, *names)
 
     def _check_options(self) -> None:
-        if self.interval is not None and self.interval not in self.interval_methods:
-            known = ", ".join(repr(name) for name in self.interval_methods)
-            raise InvalidInputError(
-                f"{self._name} needs interval to be one of {known} or None. "
-                f"Got {brief(self.interval)}."
-            )
-        if not isinstance(self.confidence, Real) or not 0 < self.confidence < 1:
-            raise InvalidInputError(
-                f"{self._name} needs confidence between 0 and 1. Got {brief(self.confidence)}. "
-                f"Pass 0.95 for 95%."
-            )
-        if not isinstance(self.n_draws, Integral) or self.n_draws < 1:
-            raise InvalidInputError(
-                f"{self._name} needs n_draws to be a whole number above 0: the interval is made "
-                f"from them. Got {brief(self.n_draws)}. Pass interval=None to go without."
-            )
+        """Refuse parameters that can never work; subclasses add what they must be together."""
+        check_parameters(self, self._name)
+
+    def _begin(self) -> None:
+        """Check the parameters, and draw the seed of this fit where it is not a number."""
+        self._check_options()
+        self._drawn_seed = as_seed(self.random_state, self._name)
 
     def _refuse_refit(self) -> None:
         """Refuse to refit a classifier of which only the scores are known."""
@@ -247,13 +268,12 @@ class ScorePriorEstimator(PriorEstimator):
             Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
-        self._check_options()
         if self.transform is None:
             return self.fit_scores(s, X)
-        seed = check_seed(self.random_state, self._name)
+        self._begin()
         labeled, unlabeled, _ = label_masks(s, self._name)
         check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
-        found = honest_scores(X, s, self.transform, seed, self._name)
+        found = honest_scores(X, s, self.transform, self._seed, self._name)
         table = checked_table(found.s, found.scores, self._name)
         refit = None
         if self.interval == "refit":
@@ -277,7 +297,7 @@ class ScorePriorEstimator(PriorEstimator):
             Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
-        self._check_options()
+        self._begin()
         self._refuse_refit()
         table = checked_table(s, scores, self._name)
         self.estimate_ = self._estimated(table, "given scores", None, started)
@@ -370,7 +390,7 @@ class FeaturePriorEstimator(PriorEstimator):
             Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
-        self._check_options()
+        self._begin()
         labeled, unlabeled, _ = label_masks(s, self._name)
         features = self._features(X)
         check_same_length(features, labeled, "X and s", self._name)
@@ -396,7 +416,7 @@ class FeaturePriorEstimator(PriorEstimator):
             Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
-        self._check_options()
+        self._begin()
         self._refuse_refit()
         table = checked_table(s, scores, self._name)
         total = table.n_labeled + table.n_unlabeled

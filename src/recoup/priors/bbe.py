@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from recoup._core.checks import brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.constraints import Constraints, Number
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
@@ -99,17 +98,20 @@ class BBE(ScorePriorEstimator):
         cost="n log n",
         source="Garg et al. 2021",
     )
+    constraints: ClassVar[Constraints] = {
+        "delta": Number(
+            above=0,
+            below=1,
+            why="it is the chance that its bound fails",
+            hint="Pass 0.1 as the authors do.",
+        ),
+        "gamma": Number(least=0, hint="Pass 0.01 as the authors do."),
+    }
 
     delta: float = 0.1
     gamma: float = 0.01
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
-        if not (0 < self.delta < 1 and self.gamma >= 0):
-            raise InvalidInputError(
-                f"BBE needs delta, the chance that its bound fails, between 0 and 1 and gamma not "
-                f"negative. Got delta={brief(self.delta)}, gamma={brief(self.gamma)}. Pass 0.1 and "
-                f"0.01 as the authors do."
-            )
         q_p, q_u = table.heads("labeled"), table.heads("unlabeled")
         some = q_p > 0
         # Above the highest labeled score q_p is 0, and the ratio is not defined.

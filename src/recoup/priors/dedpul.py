@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Number
 from recoup._core.notes import Note
-from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.logits import balancing_shift, linear_bins, moments, score_logits
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
@@ -22,6 +22,9 @@ MAX_POINTS = 10_000
 # Grid steps per bandwidth: fine enough for a relative error below 1e-3 in the tails.
 STEPS, MAX_GRID = 24, 2**15
 TOLERANCE, GRID_STEP, KNEE = 1e-5, 0.001, 0.05
+
+
+BANDWIDTH = Number(above=0, why="it is in standard deviations of the scores")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,18 +101,13 @@ class DEDPUL(ScorePriorEstimator):
         cost="n log n",
         source="Ivanov 2020",
     )
+    constraints: ClassVar[Constraints] = {
+        "bandwidth_labeled": BANDWIDTH,
+        "bandwidth_unlabeled": BANDWIDTH,
+    }
 
     bandwidth_labeled: float = 0.1
     bandwidth_unlabeled: float = 0.05
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not (self.bandwidth_labeled > 0 and self.bandwidth_unlabeled > 0):
-            raise InvalidInputError(
-                f"{self._name} needs bandwidth_labeled and bandwidth_unlabeled, in standard "
-                f"deviations, above 0. Got {brief(self.bandwidth_labeled)} and "
-                f"{brief(self.bandwidth_unlabeled)}."
-            )
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         logits = score_logits(table)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, WholeNumber
 from recoup.priors._solvers.network import load_network
 from recoup.priors._solvers.resample import subsample
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
@@ -99,16 +99,13 @@ class DistCurve(ScorePriorEstimator):
         cost="n log n",
         source="Zeiberg et al. 2020",
     )
+    constraints: ClassVar[Constraints] = {
+        "n_runs": WholeNumber(
+            why="distances are averaged over runs", hint="Pass 10, as published."
+        ),
+    }
 
     n_runs: int = 10
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not isinstance(self.n_runs, int | np.integer) or self.n_runs < 1:
-            raise InvalidInputError(
-                f"{self._name} needs n_runs to be a whole number from 1: distances are averaged "
-                f"over runs. Got {brief(self.n_runs)}. Pass 10, as published."
-            )
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         table = self._capped(table)

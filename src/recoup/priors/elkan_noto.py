@@ -7,7 +7,8 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number, Words
 from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
@@ -114,6 +115,12 @@ class ElkanNotoPrior(ScorePriorEstimator):
         cost="n log n",
         source="Elkan and Noto 2008",
     )
+    constraints: ClassVar[Constraints] = {
+        "rule": Words(*get_args(Rule)),
+        "percentile": Number(above=0, most=100, hint="Pass 100 for the maximum."),
+        "calibrate": Words(*get_args(Calibration)) | Nothing(),
+        "form": Words(*get_args(Form)),
+    }
 
     rule: Rule = "e3"
     percentile: float = 80.0
@@ -121,7 +128,7 @@ class ElkanNotoPrior(ScorePriorEstimator):
     form: Form = "alternative"
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
-        self._check_parameters(table)
+        self._check_scores(table)
         tau = self._calibrated(table)
         frequencies = frequencies_by_rule(tau, table, self.percentile)
         alphas = {rule: self._alpha(c, tau, table) for rule, c in frequencies.items()}
@@ -152,19 +159,7 @@ class ElkanNotoPrior(ScorePriorEstimator):
         )
         return Finding(chosen, curve=curve, warnings=tuple(warnings), members=alphas)
 
-    def _check_parameters(self, table: ScoreTable) -> None:
-        for name, kind in (("rule", Rule), ("form", Form), ("calibrate", Calibration)):
-            value, known = getattr(self, name), get_args(kind)
-            if value not in known and not (name == "calibrate" and value is None):
-                raise InvalidInputError(
-                    f"ElkanNotoPrior needs {name} to be one of {', '.join(known)}. "
-                    f"Got {brief(value)}."
-                )
-        if not 0 < self.percentile <= 100:
-            raise InvalidInputError(
-                f"ElkanNotoPrior needs 0 < percentile <= 100. Got {brief(self.percentile)}. "
-                f"Pass 100 for the maximum."
-            )
+    def _check_scores(self, table: ScoreTable) -> None:
         if self.calibrate is None and not table.holds_probabilities:
             low, high = table.score_range
             raise InvalidInputError(

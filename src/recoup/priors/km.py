@@ -6,16 +6,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from time import perf_counter
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber, Words
 from recoup._core.notes import Note
-from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.kernel import best_width, centered, low_rank_factor
 from recoup.priors._solvers.simplex_qp import Nearest, nearest_in_hull
@@ -55,7 +54,23 @@ class _KM(FeaturePriorEstimator):
     max_rank: int = 300
     n_draws: int = 50
 
-    interval_methods: ClassVar[tuple[str, ...]] = ("subsample",)
+    constraints: ClassVar[Constraints] = {
+        "interval": Words(
+            "subsample",
+            why="no other draws are known to tell how far the start of a rise varies",
+        )
+        | Nothing(),
+        "scale": Flag(),
+        "rule": Words("gradient", "value"),
+        "max_lambda": Number(
+            above=1,
+            why="alpha up to 1 - 1 / max_lambda is looked for",
+            hint="Pass 8.0, as published, or 100.0 if almost all rows may be positive.",
+        ),
+        "max_rank": WholeNumber(
+            why="the factor has as many columns", hint="Pass 300, or more for a closer factor."
+        ),
+    }
 
     def fit_scores(self, s: ArrayLike | ScoreTable, scores: ArrayLike | None = None) -> Self:
         """Estimate from scores of rows that the classifier was not fitted on.
@@ -76,7 +91,7 @@ class _KM(FeaturePriorEstimator):
             Fitted: the result is in ``estimate_``.
         """
         started = perf_counter()
-        self._check_options()
+        self._begin()
         table = checked_table(s, scores, self._name)
         thin = table.thin(MAX_SCORES)
         rows = _Rows(thin.centers[:, None], thin.labeled, thin.unlabeled)
@@ -87,34 +102,9 @@ class _KM(FeaturePriorEstimator):
     def _threshold(self, curve: _DistanceCurve) -> tuple[float, tuple[Note, ...]]:
         """Return the slope that tells lambdas that are too large, and doubts about it."""
 
-    def _check_options(self) -> None:
-        if self.interval not in (None, *self.interval_methods):
-            raise InvalidInputError(
-                f"{self._name} makes intervals from subsamples only: no other draws are known to "
-                f"tell how far the start of a rise varies. Got {brief(self.interval)}. Pass "
-                f"'subsample' or None."
-            )
-        super()._check_options()
-        if self.rule not in ("gradient", "value"):
-            raise InvalidInputError(
-                f"{self._name} needs rule to be 'gradient' or 'value'. Got {brief(self.rule)}."
-            )
-        if not isinstance(self.max_lambda, Real) or not 1 < self.max_lambda < math.inf:
-            raise InvalidInputError(
-                f"{self._name} needs max_lambda to be a number above 1: alpha up to "
-                f"1 - 1 / max_lambda is looked for. Got {brief(self.max_lambda)}. "
-                f"Pass 8.0, as published, or 100.0 if almost all rows may be positive."
-            )
-        if not isinstance(self.max_rank, Integral) or self.max_rank < 1:
-            raise InvalidInputError(
-                f"{self._name} needs max_rank to be a whole number above 0: the factor has as many "
-                f"columns. Got {brief(self.max_rank)}. Pass 300, or more for a closer factor."
-            )
-
     def _estimated(
         self, X: FloatArray, s: NDArray[np.int_], auc: float, transform: str, started: float
     ) -> PriorEstimate:
-        self._check_options()
         check_sizes(int((s == 1).sum()), int((s == 0).sum()), self._name)
         if (np.ptp(X, axis=0) == 0).all():
             raise constant_scores_error(self._name, float(X[0, 0]))

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import Constraints, Flag, Instance, Nothing, Number
 from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -24,6 +25,12 @@ from recoup.scores.table import ScoreTable
 
 # Drawn rows that cannot be told apart say nothing; all rows that cannot are refused.
 ALMOST_ONE = 1 - 1e-6
+ON_SCORES = Instance(
+    ScorePriorEstimator,
+    "an estimator of alpha alone, from scores",
+    why="it is run on the same scores with exchanged roles",
+    hint="Pass an object such as recoup.priors.BBE().",
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -159,6 +166,12 @@ class NoisyPU(_BothDirections):
         finds_beta=True,
         wraps=True,
     )
+    constraints: ClassVar[Constraints] = {
+        "estimator": ON_SCORES | Nothing(),
+        "second": ON_SCORES | Nothing(),
+        "tolerance": Number(least=0, below=1, why="it is a share of the labeled rows"),
+        "always": Flag(),
+    }
 
     estimator: Any = field(default=None, kw_only=False)
     second: Any = None
@@ -171,18 +184,13 @@ class NoisyPU(_BothDirections):
             inner = getattr(self, name)
             if inner is None:
                 continue
-            if not isinstance(inner, ScorePriorEstimator) or inner.tags.finds_beta:
+            if inner.tags.finds_beta:
                 raise InvalidInputError(
                     f"NoisyPU needs {name} to estimate alpha alone, from scores: it is run on "
                     f"the same scores with exchanged roles. Got {brief(inner)}. "
                     f"Pass an object such as recoup.priors.BBE()."
                 )
             inner._check_options()
-        if not 0 <= self.tolerance < 1:
-            raise InvalidInputError(
-                f"NoisyPU needs 0 <= tolerance < 1: it is a share of the labeled rows. "
-                f"Got {brief(self.tolerance)}."
-            )
 
     def _directions(self) -> tuple[ScorePriorEstimator, ScorePriorEstimator]:
         first = clone(self.estimator) if self.estimator is not None else BBE()
@@ -196,7 +204,11 @@ class NoisyPU(_BothDirections):
         pairs = draws
         if pairs is None:
             # The answer must not depend on whether an interval is asked for.
-            pairs = clone(self).set_params(interval="subsample")._draws(table, finding, None)
+            pairs = (
+                clone(self)
+                .set_params(interval="subsample", random_state=self._seed)
+                ._draws(table, finding, None)
+            )
         alpha, beta = pairs.T
         # kappa_2 of each draw, from its alpha and beta.
         limit = float(np.quantile((1 - beta) / (1 - alpha), 1 - self.confidence))
@@ -292,6 +304,7 @@ class AlphaMaxNoisy(_BothDirections):
         source="Jain et al. 2016",
         finds_beta=True,
     )
+    constraints: ClassVar[Constraints] = {"mirror": Flag()}
 
     mirror: bool = False
 

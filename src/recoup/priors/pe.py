@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from recoup._core.checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup.priors._solvers.gaussians import (
     N_FOLDS,
-    check_n_basis,
     chosen_centers,
     chunks,
     fold_numbers,
@@ -27,6 +26,10 @@ from recoup.priors.results import PriorCurve
 
 WIDTHS = np.linspace(0.2, 5.0, 10)
 PENALTIES = np.logspace(-3, 1, 9)
+
+
+# What None does, for errors.
+CHOSEN = "Pass None to choose it by cross-validation."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,6 +106,11 @@ class PE(FeaturePriorEstimator):
         cost="n",
         source="du Plessis and Sugiyama 2014",
     )
+    constraints: ClassVar[Constraints] = {
+        "n_basis": WholeNumber(why="it is the number of Gaussians"),
+        "width": Number(above=0, hint=CHOSEN) | Nothing(),
+        "penalty": Number(above=0, hint=CHOSEN) | Nothing(),
+    }
 
     n_basis: int = 100
     width: float | None = None
@@ -111,17 +119,6 @@ class PE(FeaturePriorEstimator):
 
     width_: float = field(init=False)
     penalty_: float = field(init=False)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_n_basis(self.n_basis, self._name)
-        for name in ("width", "penalty"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InvalidInputError(
-                    f"{self._name} needs {name} > 0, or None to choose it by cross-validation. "
-                    f"Got {brief(value)}."
-                )
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
         X = standardized(X)

@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Number, WholeNumber
 from recoup._core.notes import Note
-from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.gaussians import (
     N_FOLDS,
-    check_n_basis,
     chosen_centers,
     chunks,
     fold_numbers,
@@ -106,16 +105,14 @@ class PenL1(FeaturePriorEstimator):
         cost="n",
         source="du Plessis, Niu and Sugiyama 2017",
     )
+    constraints: ClassVar[Constraints] = {
+        "n_basis": WholeNumber(why="it is the number of Gaussians"),
+        "penalty": Number(above=0),
+    }
 
     n_basis: int = 300
     penalty: float = 1e-3
     n_draws: int = 50
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_n_basis(self.n_basis, self._name)
-        if not self.penalty > 0:
-            raise InvalidInputError(f"{self._name} needs penalty > 0. Got {brief(self.penalty)}.")
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
         sums, sizes = fold_sums(standardized(X), s, self.n_basis, rng)

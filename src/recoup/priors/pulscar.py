@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import Constraints, Number
 from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.logits import balancing_shift, linear_bins, moments, score_logits
@@ -111,13 +112,17 @@ class PULSCAR(ScorePriorEstimator):
         cost="n log n",
         source="Kumar and Lambert 2023",
     )
+    constraints: ClassVar[Constraints] = {
+        "min_bandwidth": Number(above=0),
+        "max_bandwidth": Number(above=0),
+    }
 
     min_bandwidth: float = 0.08
     max_bandwidth: float = 0.5
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not 0 < self.min_bandwidth <= self.max_bandwidth:
+        if self.min_bandwidth > self.max_bandwidth:
             raise InvalidInputError(
                 f"{self._name} needs 0 < min_bandwidth <= max_bandwidth. Got "
                 f"{brief(self.min_bandwidth)} and {brief(self.max_bandwidth)}."

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings as python_warnings
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Classifier, Constraints, WholeNumber
 from recoup._core.notes import Note
-from recoup.exceptions import InvalidInputError
-from recoup.priors._solvers.transform import honest_scores
+from recoup.priors._solvers.transform import SCORES, honest_scores, named_or
 from recoup.priors.base import (
     MIN_LABELED,
     FeaturePriorEstimator,
@@ -99,19 +99,22 @@ class PULSNAR(FeaturePriorEstimator):
         source="Kumar and Lambert 2023",
         selection="SAR",
     )
+    constraints: ClassVar[Constraints] = {
+        "transform": named_or(
+            Classifier(
+                SCORES,
+                why="each group of labeled rows needs one",
+                hint="Leave it at 'auto', or pass scores to PULSCAR.",
+            )
+        ),
+        "max_groups": WholeNumber(),
+    }
 
     max_groups: int = 10
     interval: str | None = None
     n_draws: int = 20
 
     groups_: NDArray[np.int_] = field(init=False)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not self.max_groups >= 1:
-            raise InvalidInputError(
-                f"{self._name} needs max_groups >= 1. Got {brief(self.max_groups)}."
-            )
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
         labeled, unlabeled = X[s == 1], X[s == 0]
@@ -139,7 +142,7 @@ class PULSNAR(FeaturePriorEstimator):
         for group in range(self.groups_.max() + 1):
             rows = np.concatenate([labeled[self.groups_ == group], unlabeled])
             labels = np.repeat([1, 0], [len(rows) - len(unlabeled), len(unlabeled)])
-            scored = honest_scores(rows, labels, self._classifier(), seed, self._name)
+            scored = honest_scores(rows, labels, self.transform, seed, self._name)
             finding = matched_densities(checked_table(scored.s, scored.scores, self._name))
             findings.append(finding)
             members[f"group {group + 1} ({labels.sum():,} labeled)"] = float(
@@ -165,14 +168,6 @@ class PULSNAR(FeaturePriorEstimator):
             warnings=warnings,
             members=members,
         )
-
-    def _classifier(self) -> Any:
-        if self.transform is None:
-            raise InvalidInputError(
-                f"{self._name} needs a classifier for each group of labeled rows. Got "
-                f"transform=None. Leave it at 'auto', or pass scores to PULSCAR."
-            )
-        return self.transform
 
     def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
         of_all_rows = self.groups_

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from recoup._core.checks import FloatArray, brief
-from recoup._core.random import check_seed
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Instance, Nothing, Number
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.base import (
@@ -116,22 +115,19 @@ class Regroup(ScorePriorEstimator):
         source="Yao et al. 2022",
         wraps=True,
     )
+    constraints: ClassVar[Constraints] = {
+        "estimator": Instance(
+            (ScorePriorEstimator, FeaturePriorEstimator), "a prior estimator such as BBE()"
+        )
+        | Nothing(),
+        "frac": Number(above=0, below=1, why="it is the share of unlabeled rows to copy"),
+    }
 
     estimator: Any = field(default=None, kw_only=False)
     frac: float = 0.1
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not 0 < self.frac < 1:
-            raise InvalidInputError(
-                f"{self._name} needs frac, the share of unlabeled rows to copy, between 0 and 1. "
-                f"Got {brief(self.frac)}."
-            )
-        if not isinstance(self._base(), ScorePriorEstimator | FeaturePriorEstimator):
-            raise InvalidInputError(
-                f"{self._name} needs a prior estimator to run, such as BBE(). "
-                f"Got {brief(self.estimator)}."
-            )
         self._base()._check_options()
 
     def _base(self) -> Any:
@@ -152,13 +148,12 @@ class Regroup(ScorePriorEstimator):
         self : PriorEstimator
             Fitted: the result is in ``estimate_``.
         """
-        self._check_options()
         base = self._base()
         if self.transform is None or not isinstance(base, FeaturePriorEstimator):
             return super().fit(X, s)
         started = perf_counter()
-        seed = check_seed(self.random_state, self._name)
-        found = honest_scores(X, s, self.transform, seed, self._name)
+        self._begin()
+        found = honest_scores(X, s, self.transform, self._seed, self._name)
         table = checked_table(found.s, found.scores, self._name)
         features = base._features(X)
         copied = top_rows(found.s, found.scores, self.frac)
@@ -184,11 +179,11 @@ class Regroup(ScorePriorEstimator):
         self : PriorEstimator
             Fitted: the result is in ``estimate_``.
         """
-        self._check_options()
         base = self._base()
         if not isinstance(base, FeaturePriorEstimator):
             return super().fit_scores(s, scores)
         started = perf_counter()
+        self._begin()
         table = checked_table(s, scores, self._name)
         inner = self._settled(base).fit_scores(regrouped(table, self.frac))
         self.estimate_ = self._renamed(inner.estimate_, table, "given scores", started)
@@ -201,9 +196,9 @@ class Regroup(ScorePriorEstimator):
         return replace(found, upper_limit=math.nan, kappa_1=math.nan, kappa_2=math.nan)
 
     def _settled(self, base: FeaturePriorEstimator) -> FeaturePriorEstimator:
-        shared = ("interval", "n_draws", "confidence", "random_state")
+        shared = ("interval", "n_draws", "confidence")
         settled: FeaturePriorEstimator = clone(base).set_params(
-            **{name: getattr(self, name) for name in shared}
+            random_state=self._seed, **{name: getattr(self, name) for name in shared}
         )
         return settled
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
@@ -101,6 +101,16 @@ class ROCSlope(ScorePriorEstimator):
         cost="n log n",
         source="Blanchard et al. 2010, Scott 2015",
     )
+    constraints: ClassVar[Constraints] = {
+        # Beyond 0.4 the limits are no longer concave and convex, which hull_corners relies on.
+        "delta": Number(
+            above=0,
+            most=0.4,
+            why="it is the chance that a limit fails",
+            hint="Pass 0.1 as the authors do, or None.",
+        )
+        | Nothing(),
+    }
 
     delta: float | None = None
 
@@ -134,12 +144,6 @@ class ROCSlope(ScorePriorEstimator):
     def _delta(self, scarcer: int) -> float:
         if self.delta is None:
             return AUTHORS_DELTA * min(1.0, math.sqrt(MANY_ROWS / scarcer))
-        # Beyond 0.4 the limits are no longer concave and convex, which hull_corners relies on.
-        if not 0 < self.delta <= 0.4:
-            raise InvalidInputError(
-                f"ROCSlope needs 0 < delta <= 0.4, the chance that a limit fails. "
-                f"Got {brief(self.delta)}. Pass 0.1 as the authors do, or None."
-            )
         return float(self.delta)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.constraints import Classifier, Constraints, Nothing, Number, Several, WholeNumber
 from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
 from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
@@ -20,6 +21,8 @@ from recoup.priors.results import PriorCurve
 EDGE = 1e-9
 # Iterations over which the slope of the propensities is taken.
 WINDOW = 10
+
+PROPENSITY_FEATURES = Several(WholeNumber(None), why="they are numbers of columns of X") | Nothing()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,6 +112,13 @@ class SAREMPrior(FeaturePriorEstimator):
         source="Bekker et al. 2019",
         selection="SAR",
     )
+    constraints: ClassVar[Constraints] = {
+        "propensity_features": PROPENSITY_FEATURES,
+        "classifier": Classifier() | Nothing(),
+        "propensity_model": Classifier() | Nothing(),
+        "max_iter": WholeNumber(),
+        "tol": Number(above=0),
+    }
 
     propensity_features: Sequence[int] | None = None
     classifier: Any = None
@@ -120,10 +130,6 @@ class SAREMPrior(FeaturePriorEstimator):
 
     propensity_: FloatArray = field(init=False)
     posterior_: FloatArray = field(init=False)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_iteration(self.max_iter, self.tol, self._name)
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
         chosen = propensity_columns(X, self.propensity_features, self._name)
@@ -299,24 +305,6 @@ def propensity_columns(X: FloatArray, features: Sequence[int] | None, caller: st
             f"{X.shape[1]}. Got {brief(features)}."
         )
     return X[:, places]
-
-
-def check_iteration(max_iter: Any, tol: Any, caller: str) -> None:
-    """Refuse an iteration that would never begin or never end.
-
-    Parameters
-    ----------
-    max_iter : int
-        Iterations at most; at least 1.
-    tol : float
-        Limit of the steps; above 0.
-    caller : str
-        Who asks, for the error message.
-    """
-    if not max_iter >= 1 or not tol > 0:
-        raise InvalidInputError(
-            f"{caller} needs max_iter >= 1 and tol > 0. Got {brief(max_iter)} and {brief(tol)}."
-        )
 
 
 def _log_likelihood(h: FloatArray, e: FloatArray, labeled: NDArray[np.bool_]) -> float:

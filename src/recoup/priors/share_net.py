@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints
 from recoup.priors._solvers.network import load_network
-from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator
+from recoup.priors.base import DRAWING_ROWS, Finding, PriorTags, ScorePriorEstimator, interval_by
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
 
@@ -79,10 +80,9 @@ class ShareNet(ScorePriorEstimator):
         cost="n log n",
         source="this package",
     )
+    constraints: ClassVar[Constraints] = {"interval": interval_by("network", *DRAWING_ROWS)}
 
     interval: str | None = "network"
-
-    interval_methods: ClassVar[tuple[str, ...]] = ("network", *DRAWING_ROWS)
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         quantiles = share_quantiles(table)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
+from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup._core.notes import Note
-from recoup.exceptions import InvalidInputError
 from recoup.priors.base import FeaturePriorEstimator, Finding, PriorTags
 from recoup.priors.conversions import alpha_from_label_frequency
 from recoup.priors.results import PriorCurve
@@ -120,6 +120,13 @@ class TIcE(FeaturePriorEstimator):
         cost="features x n, times the depth of the trees",
         source="Bekker and Davis 2018",
     )
+    constraints: ClassVar[Constraints] = {
+        "delta": Number(above=0, below=1) | Nothing(),
+        "k": Number(least=0),
+        "n_folds": WholeNumber(2),
+        "n_cuts": WholeNumber(1, 1000),
+        "max_splits": WholeNumber(),
+    }
 
     interval: str | None = "bootstrap"
     n_draws: int = 30
@@ -130,7 +137,6 @@ class TIcE(FeaturePriorEstimator):
     max_splits: int = 500
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
-        self._check_parameters()
         labeled = s == 1
         codes = _coded(X, self.n_cuts)
         folds = rng.permutation(np.arange(len(s)) % self.n_folds)
@@ -156,21 +162,6 @@ class TIcE(FeaturePriorEstimator):
             converged=not stuck,
             warnings=warnings,
         )
-
-    def _check_parameters(self) -> None:
-        rules = {
-            "delta": self.delta is None or 0 < self.delta < 1,
-            "k": self.k >= 0,
-            "n_folds": self.n_folds >= 2,
-            "n_cuts": 1 <= self.n_cuts <= 1000,
-            "max_splits": self.max_splits >= 1,
-        }
-        wrong = [name for name, holds in rules.items() if not holds]
-        if wrong:
-            raise InvalidInputError(
-                f"TIcE needs 0 < delta < 1 or None, k >= 0, n_folds >= 2, 1 <= n_cuts <= 1000 and "
-                f"max_splits >= 1. Got {wrong[0]}={brief(getattr(self, wrong[0]))}."
-            )
 
     def _grow(self, codes: Codes, labeled: Mask, in_fold: Mask, c: float) -> _Tree:
         """Grow one tree best-first on a fold, and bound c by its nodes in the other folds."""

@@ -19,9 +19,10 @@ from recoup._core.checks import (
     label_masks,
 )
 from recoup._core.progress import progress_bar
+from recoup._core.random import RandomState, as_generator
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup.exceptions import InvalidInputError, RecoupWarning
-from recoup.scores.folds import Indices, PUStratifiedKFold, as_generator, bundle_rows
+from recoup.scores.folds import Indices, PUStratifiedKFold, bundle_rows
 from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def crossfit(
     groups: ArrayLike | None = None,
     method: Method = "auto",
     n_jobs: int | None = None,
-    random_state: int | np.random.Generator | np.random.RandomState | None = 0,
+    random_state: RandomState = 0,
     progress: bool | None = None,
 ) -> CrossfitScores:
     """Score every row by models that were fitted on other rows, to tell labeled from unlabeled.
@@ -208,7 +209,11 @@ def crossfit(
         raise InvalidInputError(
             f"crossfit needs repeats to be a whole number of at least 1. Got {brief(repeats)}."
         )
-    repeats, rng, target = int(repeats), as_generator(random_state), (labels == 1).astype(int)
+    repeats, rng, target = (
+        int(repeats),
+        as_generator(random_state, "crossfit"),
+        (labels == 1).astype(int),
+    )
     fold = np.full((repeats, len(labels)), -1)
     sums, tests, jobs = np.zeros(len(labels)), [], []
     if source == "oob":

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import as_vector, brief, check_same_length, check_some_rows, label_masks
 from recoup._core.optional import require
+from recoup._core.random import RandomState, as_generator
 from recoup.exceptions import InvalidInputError
 
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -59,7 +60,7 @@ class PUStratifiedKFold:
         n_splits: int = 5,
         *,
         shuffle: bool = True,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         if not isinstance(n_splits, int | np.integer) or n_splits < 2:
             raise InvalidInputError(
@@ -128,7 +129,11 @@ class PUStratifiedKFold:
 
         n_bundles = int(bundles.max()) + 1
         counts = np.bincount(bundles * 3 + kinds, minlength=n_bundles * 3).reshape(n_bundles, 3)
-        ranks = as_generator(self.random_state).permutation(n_bundles) if self.shuffle else None
+        ranks = (
+            as_generator(self.random_state, "PUStratifiedKFold").permutation(n_bundles)
+            if self.shuffle
+            else None
+        )
         fold_of_bundle, filled = _deal_all(counts, ranks, self.n_splits)
         for kind, name in ((LABELED, "labeled"), (UNLABELED, "unlabeled")):
             if not filled[:, kind].all():
@@ -139,13 +144,6 @@ class PUStratifiedKFold:
                     f"{np.count_nonzero(counts[:, kind]):,} distinct groups. Use fewer folds."
                 )
         return fold_of_bundle[bundles]
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Turn what scikit-learn users pass as ``random_state`` into a generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
 
 
 def bundle_rows(X: Any, groups: Any, n_rows: int, caller: str) -> Indices:

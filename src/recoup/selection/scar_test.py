@@ -21,7 +21,7 @@ from recoup._core.checks import (
 )
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.random import check_seed, named_rng
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.results import html_facts, make_frame, show_number, show_p, to_plain
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -281,7 +281,7 @@ def scar_test(
     alpha: Any = None,
     n_resamples: int = 199,
     classifier: Any = "auto",
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> ScarTest:
     r"""Test whether the labeled rows can be a random sample of the positives.
 
@@ -375,7 +375,7 @@ def scar_test(
     >>> scar_test(X, clear_ones, alpha=positive[~clear_ones].mean(), classifier="logistic")
     ScarTest(p=0.005, ...)
     """
-    seed = check_seed(random_state, CALLER)
+    seed = as_seed(random_state, CALLER)
     if not isinstance(n_resamples, Integral) or n_resamples < 19:
         raise InvalidInputError(
             f"{CALLER} needs n_resamples to be a whole number from 19: fewer cannot give p = 0.05. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,10 +142,6 @@ class Rule:
 
 def as_rule(mechanism: str | Propensity, variant: Variant, k: float | None) -> Rule:
     """Settle what draws the labels, or say what is wrong with it."""
-    if variant not in get_args(Variant):
-        raise _unknown("variant", variant, get_args(Variant))
-    if k is not None and not (math.isfinite(k) and k > 0):
-        raise InvalidInputError(f"{CALLER} needs k > 0, an exponent. Got {brief(k)}.")
     if callable(mechanism):
         propensity = mechanism
 
@@ -162,7 +158,11 @@ def as_rule(mechanism: str | Propensity, variant: Variant, k: float | None) -> R
 
         return Rule(stated, "stated")
     if mechanism not in MECHANISMS:
-        raise _unknown("mechanism", mechanism, tuple(MECHANISMS))
+        guess = did_you_mean(str(mechanism).lower(), MECHANISMS)
+        raise InvalidInputError(
+            f"{CALLER} knows no mechanism {brief(mechanism)!r}.{guess} "
+            f"It knows: {', '.join(MECHANISMS)}."
+        )
     kind = MECHANISMS[mechanism]
     exponent = kind.k if k is None else float(k)
 
@@ -171,13 +171,6 @@ def as_rule(mechanism: str | Propensity, variant: Variant, k: float | None) -> R
 
     way: Literal["race", "top", "scaled"] = "top" if kind.takes_top else "race"
     return Rule(weigh, "scaled" if variant == "accept-reject" else way, kind.uses_posterior)
-
-
-def _unknown(what: str, found: object, known: tuple[str, ...]) -> InvalidInputError:
-    guess = did_you_mean(str(found).lower(), known)
-    return InvalidInputError(
-        f"{CALLER} knows no {what} {brief(found)!r}.{guess} It knows: {', '.join(known)}."
-    )
 
 
 def posterior_of(X: Any, y: Mask, posterior: Any) -> FloatArray:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, Scheme, brief, check_alpha_beta, check_scheme
-from recoup._core.random import check_seed, named_rng
+from recoup._core.checks import FloatArray, Scheme, check_alpha_beta
+from recoup._core.constraints import (
+    RANDOM_STATE,
+    SCHEME,
+    Constraints,
+    Flag,
+    Nothing,
+    Number,
+    WholeNumber,
+    Words,
+    check_values,
+)
+from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.data.pu import PUDataset, PUTruth, as_classes, take_rows
 from recoup.exceptions import InvalidInputError
 from recoup.simulation.mechanisms import (
@@ -29,6 +39,22 @@ from recoup.simulation.mechanisms import (
 Counts: TypeAlias = tuple[int, int]
 
 EPSILON = float(np.finfo(float).eps)
+CONSTRAINTS: Constraints = {
+    "scheme": SCHEME,
+    "label_frequency": Number(above=0, most=1, why="it is the share of positives with a label")
+    | Nothing(),
+    "n_labeled": WholeNumber() | Nothing(),
+    "variant": Words(*get_args(Variant)),
+    "k": Number(above=0, why="it is an exponent") | Nothing(),
+    "beta": Number(above=0, most=1, why="it is the share of labels that are right"),
+    "prior_shift": Number(
+        least=0, below=1, why="it is the wanted share of positives among the unlabeled rows"
+    )
+    | Nothing(),
+    "n_unlabeled": WholeNumber() | Nothing(),
+    "overlap": Flag(),
+    "random_state": RANDOM_STATE,
+}
 
 
 def simulate(
@@ -46,7 +72,7 @@ def simulate(
     prior_shift: float | None = None,
     n_unlabeled: int | None = None,
     overlap: bool = False,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     name: str | None = None,
 ) -> PUDataset:
     r"""Hide the labels of most positives and all negatives.
@@ -140,14 +166,26 @@ def simulate(
     >>> simulate(X, y, n_labeled=50, scheme="case-control", overlap=True, beta=0.9).truth
     PUTruth(alpha=0.627, beta=0.9, pi=0.627, label_frequency=0.126, n_labeled=50, ...)
     """
-    check_scheme(scheme, CALLER)
+    options = {
+        "scheme": scheme,
+        "label_frequency": label_frequency,
+        "n_labeled": n_labeled,
+        "variant": variant,
+        "k": k,
+        "beta": beta,
+        "prior_shift": prior_shift,
+        "n_unlabeled": n_unlabeled,
+        "overlap": overlap,
+        "random_state": random_state,
+    }
+    check_values(CONSTRAINTS, options, CALLER)
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     y = as_classes(y_true, CALLER) == 1
     _check_rows(X, y)
-    _check_options(scheme, overlap, beta, prior_shift, n_unlabeled)
+    _check_overlap(scheme, overlap)
     rule = as_rule(mechanism, variant, k)
     n_goal = _n_goal(label_frequency, n_labeled, y, beta, rule)
-    seed = check_seed(random_state, CALLER)
+    seed = as_seed(random_state, CALLER)
     draw = {
         stream: named_rng(seed, "simulate", stream).random(len(y))
         for stream in ("labels", "noise", "unlabeled", "prior-shift")
@@ -224,11 +262,10 @@ def _n_goal(
         )
     n_positives = int(y.sum())
     if label_frequency is not None:
-        _check_share(label_frequency, "label_frequency", "the share of positives with a label")
         # 0.29 * 100 is 28.999999999999996, and floor must not make 28 of it.
         n_goal = math.floor(label_frequency * n_positives * (1 + 4 * EPSILON))
     else:
-        n_goal = _whole(n_labeled, "n_labeled")
+        n_goal = int(n_labeled or 0)
     n_true = _n_right(n_goal, beta)
     if not 0 < n_true <= n_positives:
         raise InvalidInputError(
@@ -341,33 +378,9 @@ def _check_rows(X: Any, y: Mask) -> None:
         )
 
 
-def _check_options(
-    scheme: Scheme, overlap: bool, beta: Any, prior_shift: Any, n_unlabeled: Any
-) -> None:
+def _check_overlap(scheme: Scheme, overlap: bool) -> None:
     if overlap and scheme != "case-control":
         raise InvalidInputError(
             f"{CALLER} can return labeled rows to the unlabeled ones only in case-control data. "
             f"Got overlap=True with scheme={scheme!r}. Pass scheme='case-control'."
         )
-    _check_share(beta, "beta", "the share of labels that are right")
-    if prior_shift is not None:
-        meaning = "the wanted share of positives among the unlabeled rows"
-        _check_share(prior_shift, "prior_shift", meaning, zero=True)
-    if n_unlabeled is not None:
-        _whole(n_unlabeled, "n_unlabeled")
-
-
-def _check_share(value: Any, name: str, meaning: str, zero: bool = False) -> None:
-    """Require a share in (0, 1], or in [0, 1) where zero makes sense and one does not."""
-    number = isinstance(value, Real)
-    if not (number and (0 <= value < 1 if zero else 0 < value <= 1)):
-        rule = f"0 <= {name} < 1" if zero else f"0 < {name} <= 1"
-        raise InvalidInputError(f"{CALLER} needs {rule}: it is {meaning}. Got {brief(value)}.")
-
-
-def _whole(value: Any, name: str) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InvalidInputError(
-            f"{CALLER} needs {name} to be a whole number of at least 1. Got {brief(value)}."
-        )
-    return int(value)

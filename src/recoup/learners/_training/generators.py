@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
+from recoup._core.constraints import Constraints, WholeNumber
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.networks import Shape
-from recoup.learners._training.settings import check_counts
 from recoup.learners._training.stages import TrainingRows, layout_of
 
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ class GeneratingLearner(TorchPULearner):
         Bounds of what is made: those of the training rows for images, None for vectors.
     """
 
+    constraints: ClassVar[Constraints] = {
+        "least_steps": WholeNumber(),
+        "hidden_units": WholeNumber(),
+    }
     # Names of the attributes beside network_ that _new_part builds.
     parts: ClassVar[tuple[str, ...]]
 
@@ -179,10 +183,6 @@ class GeneratingLearner(TorchPULearner):
 
     low_: float | None = field(init=False, repr=False)
     high_: float | None = field(init=False, repr=False)
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "least_steps", "hidden_units")
 
     def _networks(self) -> dict[str, nn.Module]:
         return {name: getattr(self, name) for name in ("network_", *self.parts)}

@@ -15,13 +15,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from recoup._core.checks import FloatArray, Scheme, brief, check_scheme
+from recoup._core.checks import FloatArray, Scheme, brief
+from recoup._core.constraints import (
+    SCHEME,
+    Constraints,
+    Flag,
+    Function,
+    Instance,
+    Nothing,
+    Number,
+    WholeNumber,
+    Words,
+)
 from recoup._core.optional import require
 from recoup._core.progress import progress_bar
 from recoup.exceptions import InvalidInputError
-from recoup.learners._training.networks import Factory, network_for, scores_of
+from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
 from recoup.learners._training.risks import pu_risks
-from recoup.learners._training.settings import check_counts, check_numbers, check_words
 from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
 from recoup.learners.base import PULearner
 from recoup.metrics.area import auc_pu
@@ -143,6 +153,25 @@ class TorchPULearner(PULearner):
     progress: bool | None = None
     random_state: Any = None
 
+    constraints: ClassVar[Constraints] = {
+        "network": Words(*NETWORKS)
+        | Function("that takes the shape of a row and returns a module")
+        | Nothing(),
+        "scheme": SCHEME,
+        "epochs": WholeNumber(),
+        "batch_size": WholeNumber(),
+        "labeled_batch": WholeNumber() | Nothing(),
+        "learning_rate": Number(above=0),
+        "weight_decay": Number(least=0),
+        "optimizer": Words("adam", "sgd"),
+        "standardize": Flag(),
+        "validation_fraction": Number(least=0, most=0.5),
+        "select": Words(*get_args(Select)),
+        "patience": WholeNumber() | Nothing(),
+        "warm_start": Flag(),
+        "device": Instance(str, "the name of a device, such as 'auto', 'cpu' or 'cuda'"),
+        "progress": Flag() | Nothing(),
+    }
     keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
@@ -267,13 +296,7 @@ class TorchPULearner(PULearner):
 
     def _check_settings(self, caller: str) -> None:
         require("torch", purpose=type(self).__name__, install="'recoup[torch]'")
-        check_scheme(self.scheme, caller)
-        check_counts(self, caller, "epochs", "batch_size")
-        check_counts(self, caller, "labeled_batch", "patience", optional=True)
-        check_numbers(self, caller, "learning_rate", above=0)
-        check_numbers(self, caller, "weight_decay")
-        check_numbers(self, caller, "validation_fraction", most=0.5)
-        check_words(self, caller, select=get_args(Select), optimizer=("adam", "sgd"))
+        super()._check_settings(caller)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         caller = f"{type(self).__name__}.{'fit' if reset else 'decision_function'}"

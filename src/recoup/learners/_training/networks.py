@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from recoup._core.checks import brief, did_you_mean
+from recoup._core.checks import brief
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -97,23 +97,12 @@ def network_for(shape: Shape, wanted: str | Factory | None, caller: str) -> nn.M
     if wanted is None:
         wanted = _by_shape(shape)
     if isinstance(wanted, str):
-        if wanted not in NETWORKS:
-            raise InvalidInputError(
-                f"{caller} knows no network {brief(wanted)!r}.{did_you_mean(wanted, NETWORKS)} "
-                f"Choose one of: {', '.join(NETWORKS)}; or pass a function that takes the shape "
-                f"of a row and returns a module."
-            )
         if wanted != "mlp" and len(shape) != 3:
             raise InvalidInputError(
                 f"{caller} needs rows of channels, height and width for the network {wanted!r}. "
                 f"Got rows of shape {shape}. Take 'mlp'."
             )
         return NETWORKS[wanted](shape)
-    if not callable(wanted):
-        raise InvalidInputError(
-            f"{caller} needs network to be a name ({', '.join(NETWORKS)}), or a function that "
-            f"takes the shape of a row and returns a module. Got {brief(wanted)}."
-        )
     return wanted(shape)
 
 

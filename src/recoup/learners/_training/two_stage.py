@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from recoup._core.checks import FloatArray
+from recoup._core.constraints import Constraints, Number, WholeNumber
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.settings import check_counts, check_numbers
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, cosine
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ class AligningLearner(TorchPULearner):
         is, the nearer the shares are to one half.
     """
 
+    constraints: ClassVar[Constraints] = {
+        "warm_up_epochs": WholeNumber(),
+        "warm_up_learning_rate": Number(above=0),
+        "warm_up_weight_decay": Number(least=0),
+        "mixing_weight": Number(least=0),
+        "mixing_shape": Number(above=0),
+    }
     natural_select: ClassVar[Select] = "loss"
 
     alpha: Any = "estimate"
@@ -82,12 +89,6 @@ class AligningLearner(TorchPULearner):
         """Set what the losses remember; called before each epoch of stage 1 and 2."""
 
     # What both share.
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        check_counts(self, caller, "warm_up_epochs")
-        check_numbers(self, caller, "warm_up_learning_rate", "mixing_shape", above=0)
-        check_numbers(self, caller, "mixing_weight", "warm_up_weight_decay")
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch

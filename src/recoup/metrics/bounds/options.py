@@ -8,13 +8,15 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta, check_scheme
+from recoup._core.prior import Prior
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
 
 BandKind: TypeAlias = Literal["binomial", "bootstrap", "dkw"]
 Band: TypeAlias = BandKind | tuple[ArrayLike, ArrayLike]
-Alpha: TypeAlias = float | tuple[float, float]
+Alpha: TypeAlias = float | tuple[float, float] | Interval | Draws
 Reverse: TypeAlias = bool | Literal["tighter"]
 
 
@@ -53,6 +55,8 @@ class Options:
         scheme: Scheme = "single-sample",
     ) -> Options:
         """Refuse what makes no sense, naming the caller."""
+        if isinstance(alpha, Interval | Draws) or hasattr(alpha, "alpha"):
+            alpha = Prior.of(alpha, 1.0, caller).range
         check_alpha_beta(alpha, 1.0, caller)
         ends = np.atleast_1d(as_floats(alpha, "alpha", caller))
         if ends.ndim > 1 or len(ends) > 2 or ends[0] > ends[-1]:

@@ -7,22 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import FloatArray, brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray
 
 N_FOLDS = 5
 # The median distance of so many rows is that of all within a few percent.
 DISTANCE_ROWS = 1000
 CHUNK = 4096
-
-
-def check_n_basis(n_basis: int, caller: str) -> None:
-    """Require at least one basis function."""
-    if not n_basis >= 1:
-        raise InvalidInputError(
-            f"{caller} needs n_basis, the number of Gaussians, to be at least 1. "
-            f"Got {brief(n_basis)}."
-        )
 
 
 def standardized(X: FloatArray) -> FloatArray:

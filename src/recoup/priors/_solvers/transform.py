@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import FloatArray, brief, did_you_mean, label_masks
+from recoup._core.checks import FloatArray, brief, label_masks
+from recoup._core.constraints import Classifier, Constraint, Nothing, Words
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.intervals import auc_influence
 from recoup.scores.crossfit import CrossfitScores, crossfit
@@ -56,6 +57,17 @@ def _forest() -> Any:
 
 
 CLASSIFIERS = {"logistic": _logistic, "boosting": _boosting, "forest": _forest}
+# What a classifier may be asked by, where scores will do.
+SCORES = ("predict_proba", "decision_function")
+
+
+def named_or(classifier: Classifier) -> Constraint:
+    """Allow the name of a classifier too."""
+    return Words("auto", *CLASSIFIERS) | classifier
+
+
+# Of features to scores. None: they are scores.
+TRANSFORM = named_or(Classifier(SCORES)) | Nothing()
 
 
 def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) -> CrossfitScores:
@@ -89,13 +101,7 @@ def named_classifier(choice: Any, parameter: str, caller: str) -> Any:
     """Build the classifier that a name stands for; "auto" and classifiers stay as they are."""
     if not isinstance(choice, str) or choice == "auto":
         return choice
-    if choice not in CLASSIFIERS:
-        known = ("auto", *CLASSIFIERS)
-        raise InvalidInputError(
-            f"{caller} needs {parameter} to be a classifier, None for a single column of "
-            f"scores, or one of {', '.join(known)}. Got {brief(choice)!r}."
-            f"{did_you_mean(choice, known)}"
-        )
+    TRANSFORM.check(choice, parameter, caller)
     return CLASSIFIERS[choice]()
 
 

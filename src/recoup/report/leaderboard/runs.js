@@ -34,7 +34,7 @@
  * @property {string | null} baseline
  * @property {Record<string, Record<string, number>>} published
  * @property {Record<string, string[]>} published_for
- * @property {string} lent
+ * @property {number[]} lent Runs that were skipped, since their honest one stands in.
  * @property {(Standing & Record<string, any>)[]} standings
  * @property {number} digits
  * @property {string[]} setting
@@ -92,16 +92,14 @@ const Runs = (() => {
   function findLenders() {
     const names = ["dataset", ...SETTING, "learner", "seed"];
     const keyOf = (/** @type {number} */ i) => names.map((name) => codes[name][i]).join(" ");
-    const [honest, skipped] = ["honest", "skipped"].map((word, k) =>
-      levels[k ? "status" : "protocol"].indexOf(word),
-    );
+    const honest = levels.protocol.indexOf("honest");
+    const lent = new Set(page.lent);
     const known = new Map();
     for (let i = 0; i < count; i++) {
       if (isDone(i) && codes.protocol[i] === honest) known.set(keyOf(i), i);
     }
     return Int32Array.from({ length: count }, (_, i) => {
-      const lent = codes.status[i] === skipped && text("reason", i) === page.lent;
-      return isDone(i) ? i : ((lent ? known.get(keyOf(i)) : undefined) ?? -1);
+      return isDone(i) ? i : ((lent.has(i) ? known.get(keyOf(i)) : undefined) ?? -1);
     });
   }
 

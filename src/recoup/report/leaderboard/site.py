@@ -19,7 +19,7 @@ import recoup
 from recoup._core.checks import brief
 from recoup._core.files import FORMULA, no_formula, write_file
 from recoup._core.results import to_plain
-from recoup.bench.job import SELECTS_NOTHING
+from recoup.bench.job import is_lent
 from recoup.bench.plots import PROFILE
 from recoup.bench.ranking import ROUGH_BELOW, Standing, compare
 from recoup.bench.result_array import REFERENCE, renamed
@@ -241,7 +241,7 @@ def _page_data(
         "baseline": baseline,
         "published": _published(rows, published),
         "published_for": PUBLISHED_FOR,
-        "lent": SELECTS_NOTHING,
+        "lent": [place for place, row in enumerate(rows) if is_lent(row)],
         "setting": SETTING,
         "numeric": NUMERIC_WORDS,
         "reference": REFERENCE,
@@ -323,7 +323,7 @@ def _standings(
         for protocol, spec in product(levels["protocol"], benched_specs()):
             metric = spec.key
             own = [row for row in here if row["protocol"] == protocol]
-            if not any(row.get(metric) is not None or _is_lent(row) for row in own):
+            if not any(row.get(metric) is not None or is_lent(row) for row in own):
                 continue
             base = baseline if any(row["learner"] == baseline for row in own) else None
             standing = compare(
@@ -334,11 +334,6 @@ def _standings(
             )
             found.append(entry | _compact(standing, levels))
     return found
-
-
-def _is_lent(row: Row) -> bool:
-    """Say whether an honest run stands in for this one."""
-    return bool(row["status"] == "skipped" and row.get("reason") == SELECTS_NOTHING)
 
 
 def _compact(standing: Standing, levels: Mapping[str, list[str]]) -> dict[str, Any]:
