@@ -21,13 +21,14 @@ from recoup.bench import Plan, Store, read_plan
 from recoup.bench.ranking import compare
 from recoup.bench.runner import run_work, trials
 from recoup.data import catalog
+from recoup.exceptions import InvalidInputError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = "### A learner or an estimator in a package of your own"
 RECIPES = {
     "learners": ("### A learner", "nearest_mean", "NearestMean"),
-    "priors": ("### A prior estimator", "top_half", "TopHalf"),
+    "priors": ("### A prior estimator", "top_share", "TopShare"),
 }
 
 
@@ -45,7 +46,7 @@ def test_the_page_names_every_room_and_only_what_there_is():
     targets = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
     assert set(re.findall(r"`make ([\w-]+)`", PAGE)) <= set(targets)
     # Of recipes, only what the reader is to write need not be there.
-    written = {"tests/learners/test_nearest_mean.py", "tests/priors/test_top_half.py"}
+    written = {"tests/learners/test_nearest_mean.py", "tests/priors/test_top_share.py"}
     folders = (ROOT, ROOT / "src/recoup", ROOT / "tests")
     for path in set(re.findall(r"`([\w./]+/[\w./]+)`", PAGE)) - written:
         assert any((folder / path).exists() for folder in folders), path
@@ -151,13 +152,15 @@ def test_the_learner_trains(in_a_package):
 def test_the_estimator_estimates_everywhere(in_a_package):
     example = load_example()
     scores = example.scores["score_boosting"]
-    found = priors.estimate(example.s, scores, method="top-half", random_state=0)
+    found = priors.estimate(example.s, scores, method="top-share", random_state=0)
     assert found.interval[0] < example.alpha < found.interval[1]
-    where = ["--label", "flagged", "--score", "score_boosting", "--method", "top-half", "--json"]
+    where = ["--label", "flagged", "--score", "score_boosting", "--method", "top-share", "--json"]
     shown = run("prior", EXAMPLE, *where)
     assert shown.exit_code == 0, shown.stderr
     assert json.loads(shown.stdout)["alpha"] == pytest.approx(found.alpha)
-    evaluation = evaluate(example.s, scores, alpha="top-half", threshold=0.4, n_boot=0)
+    with pytest.raises(InvalidInputError, match=r"TopShare needs share to be .* Got 2"):
+        registered("priors")["top-share"](share=2).fit_scores(example.s, scores)
+    evaluation = evaluate(example.s, scores, alpha="top-share", threshold=0.4, n_boot=0)
     assert evaluation.alpha == pytest.approx(found.alpha)
 
 
