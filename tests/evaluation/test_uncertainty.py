@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from recoup import evaluate
-from recoup.metrics import average_precision
 
 
 def rows(n=2000, apart=2.0, wrong=0.0, seed=0):
@@ -69,12 +68,34 @@ def test_yes_and_no_have_one_precision_up_to_their_recall():
 
 
 def test_propensities_carry_their_own_share_of_positives():
-    """Rows drawn again, one by one, scatter as much as the interval says."""
-    rng, s, _, scores = rows(1500)
-    e = np.where(scores > 1, 0.6, 0.3)
-    found = evaluate(s, scores, propensity=e, threshold=1.0, n_boot=1000)["average_precision"]
-    drawn = []
+    """Rows drawn again, one by one, scatter as much as the intervals say."""
+    rng = np.random.default_rng(0)
+    y = rng.random(1500) < 0.6
+    scores = 1 / (1 + np.exp(-rng.normal(1.5 * y - 0.75)))
+    e = np.where(scores > 0.5, 0.6, 0.15)
+    s = (y & (rng.random(1500) < e)).astype(int)
+    found = evaluate(s, scores, propensity=e, threshold=0.5, n_boot=1000)
+    drawn = {"roc_auc": [], "brier": [], "precision": []}
     for _ in range(200):
-        chosen = rng.integers(len(s), size=len(s))
-        drawn.append(average_precision(s[chosen], scores[chosen], propensity=e[chosen]))
-    assert width(found) == pytest.approx(2 * 1.96 * np.std(drawn), rel=0.2)
+        rows = rng.integers(len(s), size=len(s))
+        again = evaluate(s[rows], scores[rows], propensity=e[rows], threshold=0.5, n_boot=0)
+        for key, values in drawn.items():
+            values.append(again[key].recovered)
+    for key, values in drawn.items():
+        assert width(found[key]) == pytest.approx(2 * 1.96 * np.std(values), rel=0.2), key
+
+
+def test_the_unit_of_weights_changes_no_interval():
+    _, s, y, scores = rows(apart=1.0)
+    one, thousand = (
+        evaluate(
+            s,
+            scores,
+            alpha=y[s == 0].mean(),
+            threshold=1.0,
+            n_boot=200,
+            sample_weight=np.full(len(s), unit),
+        )["partial_roc_auc"]
+        for unit in (1.0, 1000.0)
+    )
+    assert (thousand.lower, thousand.upper) == pytest.approx((one.lower, one.upper))
