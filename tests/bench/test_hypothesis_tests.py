@@ -275,6 +275,17 @@ def test_one_seed_gives_the_same_ranks_each_time():
     assert np.isnan([*lower, *upper]).all()
 
 
+@pytest.mark.parametrize("n_seeds", [2, 3, 5])
+def test_redrawn_means_scatter_like_means_of_as_many_new_seeds(n_seeds):
+    """Learners that never vary are a ruler: the rank among them says where a mean was drawn."""
+    seeds = np.random.default_rng(n_seeds).normal(size=n_seeds)
+    ruler = np.linspace(-5, 5, 501)
+    values = np.vstack([seeds, np.repeat(ruler[:, None], n_seeds, axis=1)])[None]
+    means = ruler[-1] - 0.02 * (drawn(values, [0], n_boot=4000)[:, 0] - 1)
+    assert means.mean() == pytest.approx(seeds.mean(), abs=0.03)
+    assert means.var() == pytest.approx(seeds.var(ddof=1) / n_seeds, rel=0.1)
+
+
 def test_seeds_are_drawn_together_within_a_dataset():
     """Two cells of one dataset that are copies rank alike in every draw; of two they do not."""
     one = np.random.default_rng(0).normal(size=(1, 4, 6))
@@ -290,6 +301,21 @@ def test_cells_may_lack_seeds():
     draws = drawn(values, [0, 0], by_dataset=False)
     assert np.isfinite(draws).all()
     assert draws.sum(axis=1) == pytest.approx(np.full(500, 6.0))
+
+
+def test_a_cell_keeps_its_ranks_in_draws_without_its_only_seed():
+    values = np.repeat(np.array([3.0, 2.0, 1.0])[None, :, None], 5, axis=2).repeat(2, axis=0)
+    values[0, :, 1:] = np.nan
+    assert np.all(drawn(values, [0, 0], by_dataset=False) == [1, 2, 3])
+
+
+def test_intervals_reach_from_the_rank_itself_to_where_draws_have_moved():
+    """Draws that all lie nearer to the middle show how far the rank may be off."""
+    mean_ranks, draws = np.array([1.0, 2.0, 3.0]), np.tile([1.4, 2.0, 2.6], (50, 1))
+    lower, upper = rank_intervals(mean_ranks, draws, 1000, 0.95)
+    assert upper[0] == pytest.approx(1.0 + 1.96 * 0.4, abs=0.01)
+    assert lower[2] == pytest.approx(3.0 - 1.96 * 0.4, abs=0.01)
+    assert (lower[1], upper[1]) == (2.0, 2.0)
 
 
 @pytest.mark.parametrize("n_seeds", [3, 10])

@@ -137,6 +137,10 @@ def test_costs_are_better_when_lower():
     against = {item.learner: item for item in standing.against}
     assert (against["upu"].wins, against["upu"].better) == (4, 4)
     assert against["upu"].difference < 0
+    assert [item.learner for item in standing.against] == ["upu", "vpu"]
+    for pair in standing.pairs:
+        quicker = seconds[pair.first] < seconds[pair.second]
+        assert (pair.wins, pair.losses) == ((4, 0) if quicker else (0, 4))
 
 
 def test_every_missing_result_is_named():

@@ -91,6 +91,18 @@ def test_uncertain_alpha_widens_differences(found):
     assert sharp.p_value < 0.05
 
 
+def test_draws_of_alpha_and_beta_stay_pairs(found):
+    """The area depends on beta - alpha alone: draws that share this gap are as good as one."""
+    s, _, a, b, _ = found
+    shift = np.random.default_rng(0).permutation(np.linspace(-0.05, 0.05, 300))
+    options = {"threshold": 1.0, "n_boot": 0}
+    known = compare(s, {"a": a, "b": b}, alpha=0.2, beta=0.9, **options)
+    drawn = compare(s, {"a": a, "b": b}, alpha=0.2 + shift, beta=0.9 + shift, **options)
+    sharp, item = (one.difference("a", "b", "roc_auc") for one in (known, drawn))
+    assert item.difference == pytest.approx(sharp.difference, rel=1e-3)
+    assert item.upper - item.lower == pytest.approx(sharp.upper - sharp.lower, rel=0.03)
+
+
 def test_the_better_model_can_depend_on_alpha():
     """A cautious and a generous rule: few positives favour one, many the other."""
     rng = np.random.default_rng(3)

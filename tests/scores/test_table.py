@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.scores import ScoreTable, counting
@@ -81,6 +82,43 @@ def test_thinning_a_thin_table_and_adding_thin_tables():
     assert auc_pu(same) == pytest.approx(auc_pu(full.thin(100)))
     with pytest.raises(InvalidInputError, match="Add first, then thin"):
         full.thin(100) + full.thin(150)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_thinning_is_finest_where_the_first_rows_are(direct):
+    """However few rows a user looks at, some threshold selects nearly that many."""
+    rng = np.random.default_rng(0)
+    s = (rng.random(60_000) < 0.3).astype(int)
+    scores = rng.normal(size=60_000)
+    full = ScoreTable.from_arrays(s, scores)
+    thin = ScoreTable.from_arrays(s, scores, bins=400) if direct else full.thin(400)
+    for group in ("labeled", "unlabeled"):
+        selected = np.cumsum(getattr(thin, group)[::-1])
+        for wanted in (1, 2, 5, 10, 30, 100, 300, 1000):
+            nearest = selected[np.abs(selected - wanted).argmin()]
+            assert nearest == pytest.approx(wanted, rel=0.12), group
+
+
+def test_adding_thin_tables_keeps_the_values_of_probabilities():
+    """Two tables of the same bins, whose rows lie low in them and high."""
+    rng = np.random.default_rng(0)
+    s = (rng.random(5000) < 0.3).astype(int)
+    scores = rng.random(5000)
+    edges = ScoreTable.from_arrays(s, scores, bins=60).scores
+    lowest = edges[np.searchsorted(edges, scores, side="right") - 1]
+    low, high = (
+        ScoreTable.from_arrays(s, lowest + share * (scores - lowest), bins=60)
+        for share in (0.1, 1.0)
+    )
+    np.testing.assert_array_equal(low.scores, high.scores)
+
+    def brier(table):
+        return evaluate(table, alpha=0.0, threshold=0.5, n_boot=0)["brier"].recovered
+
+    parts = brier(low), brier(high)
+    assert parts[0] != pytest.approx(parts[1], abs=2e-3)
+    for both in (low + high, high + low):
+        assert brier(both) == pytest.approx(np.mean(parts), abs=2e-4)
 
 
 def test_the_unit_of_weights_changes_nothing():
