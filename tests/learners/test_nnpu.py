@@ -75,7 +75,7 @@ def test_within_the_tolerance_nothing_is_corrected():
     assert negative.item() == pytest.approx(-0.396804, abs=1e-6)
     plain = risk(UPU, labeled, population, 0.5)
     assert plain.item() == pytest.approx(-0.355147, abs=1e-6)
-    tolerant = risk(NNPU, labeled, population, 0.5, beta=0.45)
+    tolerant = risk(NNPU, labeled, population, 0.5, tolerance=0.45)
     assert tolerant.item() == pytest.approx(plain.item(), abs=1e-12)
 
 
