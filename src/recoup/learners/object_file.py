@@ -23,8 +23,8 @@ from recoup.exceptions import InvalidInputError
 SCHEMA, PROTOCOL = "schema.json", 2
 OWN = (
     "recoup.learners._training.population.Population",
-    "recoup.learners.pu_auc.GaussianBasis",
-    "recoup.learners.pu_auc.LinearBasis",
+    "recoup.learners._training.bases.GaussianBasis",
+    "recoup.learners._training.bases.LinearBasis",
     "recoup.priors.sar_em._Logistic",
     "recoup.priors.sar_em._Wrapped",
 )
