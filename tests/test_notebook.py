@@ -19,7 +19,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import recoup
 from papers import Claim, Experiment, Page, Run, reproduce
-from recoup._core.results import DASH, MOST_ROWS, html_facts, html_table, show_number, show_range
+from recoup._core.results import MOST_ROWS, html_facts, html_table
+from recoup._core.text import DASH, show_number, show_range
 from recoup.data import PUDataset
 from recoup.metrics import bounds
 from recoup.priors import PriorEstimate, scar_test

@@ -102,8 +102,8 @@ _HOMES = {
     "RecoupWarning": "exceptions",
     "Report": "report",
     "ScoreTable": "scores",
-    "compare": "evaluation",
-    "evaluate": "evaluation",
+    "compare": "evaluation.compare",
+    "evaluate": "evaluation.evaluate",
     "load_example": "data",
     "simulate": "simulation",
 }

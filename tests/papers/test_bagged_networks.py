@@ -392,7 +392,7 @@ def test_scikit_learn_checks(estimator, check):
         ({"n_members": 2.5}, "n_members to be a whole number"),
         ({"max_epochs": None}, "max_epochs to be a whole number"),
         ({"patience": 0}, "patience"),
-        ({"validation_fraction": 1.0}, "between 0 and 1"),
+        ({"validation_fraction": 1.0}, "a number above 0 and below 1"),
         ({"backend": "jax"}, "'numpy', 'torch' or 'auto'. Got jax"),
     ],
 )

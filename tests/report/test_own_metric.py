@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import recoup
 from commands import EXAMPLE, QUICK, run
 from leaderboard_pages import heads_of, settled, table_of
-from recoup._core.results import show_number, show_range
+from recoup._core.text import show_number, show_range
 from recoup.bench import Plan, Store
 from recoup.bench.store import export
 from recoup.bench.trial import measure_trial

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from recoup.cli import app
+from recoup.data.readers import read_columns
 from recoup.exceptions import InvalidInputError
 from recoup.scores import ScoreTable, counting
-from recoup.scores.counting import read_columns
 
 
 def in_dask(columns):
@@ -110,10 +110,14 @@ def test_binning_refuses_labels_that_are_none(bad, few_scores, tmp_path):
     assert "5,000 rows" in message
 
 
-def test_binning_refuses_text_labels_and_missing_columns(few_scores, tmp_path):
+def test_binning_refuses_words_as_labels_and_missing_columns(few_scores, tmp_path):
     path = tmp_path / "rows.parquet"
     many_rows().astype({"s": str}).to_parquet(path)
-    assert "of type String" in refusal(ScoreTable.from_file, path, label="s", score="p")
+    table = ScoreTable.from_file(path, label="s", score="p")
+    many_rows().to_parquet(path)
+    assert table.to_dict() == ScoreTable.from_file(path, label="s", score="p").to_dict()
+    many_rows().replace({"s": {0: "no", 1: "yes"}}).to_parquet(path)
+    assert "Got 'no'" in refusal(ScoreTable.from_file, path, label="s", score="p")
     message = refusal(ScoreTable.from_file, path, label="ss", score="p")
     assert "no column 'ss'" in message
     assert "Did you mean 's'" in message

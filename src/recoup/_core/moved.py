@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -30,7 +29,7 @@ MOVED = {
 }
 
 
-class _Forwarder(Loader):
+class _Forwarder:
     """Make a module that passes every question on to the one that took its place."""
 
     def create_module(self, spec: ModuleSpec) -> None:
@@ -51,12 +50,15 @@ class _Forwarder(Loader):
         module.__dict__["__getattr__"] = ask
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
+    # importlib.abc has base classes for finders and loaders, but takes as long to import as recoup.
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Answer for the old names alone."""
-        return ModuleSpec(fullname, _Forwarder()) if fullname in MOVED else None
+        if fullname not in MOVED:
+            return None
+        return ModuleSpec(fullname, _Forwarder())  # type: ignore[arg-type]
 
 
 def answer_to_old_names() -> None:

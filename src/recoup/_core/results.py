@@ -12,12 +12,11 @@ import numpy as np
 
 from recoup._core.checks import brief
 from recoup._core.notes import Note
+from recoup._core.text import DASH, show_number, show_range
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DASH = "\N{EN DASH}"
-SMALL_P = 0.001
 MOST_ROWS = 30
 MOST_CHARACTERS = 1000
 NUMBER = r"[-+]?(\d[\d,.]*(e[-+]\d+)?%?|\N{INFINITY})"
@@ -64,68 +63,6 @@ def make_frame(columns: dict[str, Any]) -> pd.DataFrame:
     pandas = require("pandas", purpose="to_frame()", install="pandas")
     frame: pd.DataFrame = pandas.DataFrame(columns)
     return frame
-
-
-def show_number(value: float | None, style: str = "") -> str:
-    """Write a number; a dash where there is none.
-
-    The style is that of :func:`format`, by default three decimals, and fewer for large numbers.
-    ``shared/words.js`` writes numbers of report pages in the same way.
-
-    Examples
-    --------
-    >>> [show_number(value) for value in (0.12345, 12345.6, 0.00001234, 0, float("inf"))]
-    ['0.123', '12,346', '1.2e-05', '0.000', '∞']
-    >>> show_number(float("nan")) == DASH
-    True
-    """
-    if value is None or math.isnan(value):
-        return DASH
-    if math.isinf(value):
-        return "\N{INFINITY}" if value > 0 else "-\N{INFINITY}"
-    size = abs(value)
-    usual = ",.0f" if size >= 1000 else ".2g" if 0 < size < 0.0005 else ".3f"
-    # A negative zero becomes a plain one.
-    return format(value + 0.0, style or usual)
-
-
-def show_range(low: float | None, high: float | None, style: str = "") -> str:
-    """Write an interval as "0.940 to 0.980"; a dash where there is none."""
-    ends = show_number(low, style), show_number(high, style)
-    return DASH if DASH in ends else f"{ends[0]} to {ends[1]}"
-
-
-def show_p(p_value: float | None) -> str:
-    """Write a p-value; very small ones only as such."""
-    small = p_value is not None and p_value < SMALL_P
-    return f"< {SMALL_P}" if small else show_number(p_value)
-
-
-def show_digits(value: float, count: int = 3) -> str:
-    """Write a number with so many digits that matter, and no zeros behind them.
-
-    Examples
-    --------
-    >>> [show_digits(value) for value in (0.5, 1 / 3, 12345.0, 0.00001234)]
-    ['0.5', '0.333', '12300', '1.23e-05']
-    """
-    return f"{float(f'{value:.{count}g}') + 0.0:.15g}"
-
-
-def show_percent(share: float | None) -> str:
-    """Write a share in whole percent, halves up; a dash where there is none."""
-    return DASH if share is None or math.isnan(share) else f"{whole_percent(share)}%"
-
-
-def show_percent_range(low: float | None, high: float | None) -> str:
-    """Write an interval of shares in whole percent; a dash where there is none."""
-    ends = show_percent(low), show_percent(high)
-    return DASH if DASH in ends else f"{ends[0]} to {ends[1]}"
-
-
-def whole_percent(share: float) -> int:
-    """Round a share to whole percent, halves up."""
-    return math.floor(100 * share + 0.5)
 
 
 def html_table(columns: dict[str, list[str]], caption: str, notes: Iterable[str] = ()) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from recoup._core.checks import FloatArray, brief, did_you_mean
 from recoup._core.multiplicity import holm
 from recoup._core.random import RandomState, as_seed, named_rng
+from recoup._core.text import show_percent
 from recoup.bench import hypothesis_tests
 from recoup.bench.result_array import Cell, Grid, average, grid_of, lower_is_better, over_seeds
 from recoup.bench.standing import (
@@ -239,7 +240,7 @@ def _left_out(grid: Grid, min_coverage: float) -> tuple[LeftOut, ...]:
                 LeftOut(
                     learner,
                     f"has results for {finished[k]} of {planned} runs, fewer than "
-                    f"{100 * min_coverage:.4g}%; most often ({times} times) because: {why}",
+                    f"{show_percent(min_coverage)}; most often ({times} times) because: {why}",
                 )
             )
     return tuple(found)

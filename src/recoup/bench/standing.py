@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from recoup._core.checks import brief, did_you_mean
-from recoup._core.results import html_table, make_frame, show_number, show_p, show_range, to_plain
+from recoup._core.results import html_table, make_frame, to_plain
+from recoup._core.text import show_number, show_p, show_percent, show_range
 from recoup.bench.hypothesis_tests import Friedman
 from recoup.bench.result_array import Cell, Gap, label_of
 from recoup.exceptions import InvalidInputError
@@ -356,7 +357,7 @@ class Standing:
         ranks = {
             "learner": [brief(item.learner) for item in self.ranks],
             "average rank": [show_number(item.rank, ".2f") for item in self.ranks],
-            f"{100 * (1 - self.level):.4g}% interval": [
+            f"{show_percent(1 - self.level)} interval": [
                 show_range(item.lower, item.upper, ".2f") for item in self.ranks
             ],
             "first in redraws": [show_number(100 * item.first, ".0f") + "%" for item in self.ranks],

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 from recoup._core.checks import brief
 from recoup._core.optional import require
+from recoup._core.text import show_bytes
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 
 SECONDS_BETWEEN_LOOKS = 0.05
@@ -224,7 +225,7 @@ class Process:
                 return f"Ended after {seconds:,.0f} s, the limit of time."
             elif memory is not None and (_resident(self._child.pid) or 0) > memory:
                 self._child.kill()
-                return f"Ended at {memory / 1e9:,.2f} GB, the limit of memory."
+                return f"Ended at {show_bytes(memory)}, the limit of memory."
         line, _, self._buffer = self._buffer.partition(b"\n")
         found: dict[str, Any] = json.loads(line)
         return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief, label_masks
-from recoup.cli._tables import SourceTable, read_table
+from recoup.data.readers import SourceTable, read_table, typed_text
 from recoup.exceptions import InvalidInputError
 
 MAX_LEVELS = 50
@@ -41,7 +41,9 @@ def check_features(label: str, chosen: Sequence[str], caller: str) -> None:
 def read_labels(source: SourceTable, label: str, caller: str) -> NDArray[Any]:
     """Return the column of labels, checked."""
     column = source.typed(label)
-    if str(column.type) in ("string", "large_string", "string_view"):
+    if _is_text(column):
+        column = typed_text(column)
+    if _is_text(column):
         s = np.array([str(cell) for cell in column.to_pylist()])
     else:
         s = np.asarray(column.to_numpy(zero_copy_only=False))
@@ -158,6 +160,10 @@ def _cells(column: Any) -> NDArray[Any] | str:
         kind = column.type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return np.asarray(column.cast("float64", safe=False).to_numpy(), float)
-    if str(kind) in ("string", "large_string", "string_view"):
+    if _is_text(column):
         return np.array([str(cell) for cell in column.to_pylist()])
     return f"holds neither numbers nor text but {kind}"
+
+
+def _is_text(column: Any) -> bool:
+    return str(column.type) in ("string", "large_string", "string_view")

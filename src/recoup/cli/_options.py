@@ -12,7 +12,8 @@ from recoup._core.checks import brief, check_alpha_beta, check_scheme
 from recoup.exceptions import InvalidInputError
 
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="CSV or Parquet file, or a pattern in quotes.")
+    str,
+    typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines file, or a pattern in quotes."),
 ]
 Label = Annotated[
     str,

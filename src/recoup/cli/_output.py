@@ -40,7 +40,11 @@ def check_output(
             f"{option} needs a name that ends in {' or '.join(suffixes)}. Got {name}."
         )
     check_writable(path)
-    if path.exists() and Path(source).exists() and path.samefile(source):
+    if not path.exists():
+        return
+    from recoup.data.readers import matching_files
+
+    if any(path.samefile(file) for file in matching_files(source)):
         raise InvalidInputError(f"{option} {name} would overwrite {what}. Choose another name.")
 
 
@@ -103,22 +107,16 @@ def stdout() -> Console:
 
 
 @contextmanager
-def progress(message: str) -> Iterator[None]:
-    """Show on a terminal that work goes on."""
-    from rich.console import Console
+def progress(message: str, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that work goes on, and how far it is; nothing beside JSON."""
+    from recoup._core.progress import PROGRESS_SHOWN, progress_bar
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    from recoup._core.progress import PROGRESS_SHOWN
-
-    shown = PROGRESS_SHOWN.set(True)
+    before = PROGRESS_SHOWN.set(quiet)
     try:
-        with console.status(plain(f"{message} ...")):
+        with progress_bar(None, printable(message)):
             yield
     finally:
-        PROGRESS_SHOWN.reset(shown)
+        PROGRESS_SHOWN.reset(before)
 
 
 def make_table(

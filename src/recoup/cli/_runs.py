@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from recoup._core.progress import print_above, progress_bar
+from recoup._core.text import show_seconds
 from recoup.cli._output import plain, printable
 
 Watch = Callable[[Counter[str], int], None]
@@ -30,66 +32,27 @@ def stoppable(store: Path) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def shown_span(seconds: float) -> str:
-    """Write a span of time for people.
-
-    Examples
-    --------
-    >>> shown_span(42), shown_span(130), shown_span(8000), shown_span(400_000)
-    ('42 s', '2 min', '2 h 13 min', '4 days 15 h')
-    """
-    minutes, hours = seconds / 60, seconds / 3600
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if hours < 1.5:
-        return f"{minutes:.0f} min"
-    if hours < 48:
-        return f"{int(hours)} h {int(minutes) % 60} min"
-    return f"{int(hours // 24)} days {int(hours) % 24} h"
-
-
 def say(text: str) -> None:
     """Print a line for people, beside what is printed for programs."""
-    from rich.console import Console
-
-    Console(stderr=True, highlight=False).print(plain(text))
+    print_above(plain(text))
 
 
 @contextmanager
-def shown_progress(name: str) -> Iterator[Watch]:
+def shown_progress(name: str, quiet: bool = False) -> Iterator[Watch]:
     """Show how far the runs are: a line that moves on a terminal, else one from time to time."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    began = time.monotonic()
-    if not console.is_terminal:
-        spoke = began
+    began = spoke = time.monotonic()
+    with progress_bar(None, printable(name), False if quiet else None) as line:
 
         def tell(counts: Counter[str], total: int) -> None:
             nonlocal spoke
-            if time.monotonic() - spoke > SECONDS_BETWEEN_LINES:
-                spoke = time.monotonic()
-                console.print(plain(_state(counts, total, spoke - began)))
+            now = time.monotonic()
+            state = _state(counts, total, now - began)
+            line.update(sum(counts.values()), total, state)
+            if line.bar is None and now - spoke > SECONDS_BETWEEN_LINES:
+                spoke = now
+                say(state)
 
         yield tell
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        console=console,
-    )
-    with bar:
-        task = bar.add_task(printable(name), total=None, state="")
-
-        def move(counts: Counter[str], total: int) -> None:
-            state = _state(counts, total, time.monotonic() - began)
-            bar.update(task, total=total, completed=sum(counts.values()), state=state)
-
-        yield move
 
 
 def _state(counts: Counter[str], total: int, seconds: float) -> str:
@@ -99,5 +62,5 @@ def _state(counts: Counter[str], total: int, seconds: float) -> str:
     if counts["done"] and seconds > 0:
         rate = counts["done"] / seconds
         parts.append(f"{rate:.1f} runs/s" if rate >= 1 else f"{60 * rate:.1f} runs/min")
-        parts.append(f"about {shown_span(left / rate)} left")
+        parts.append(f"about {show_seconds(left / rate)} left")
     return ", ".join(parts)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recoup._core.checks import brief
+from recoup._core.text import show_seconds
 from recoup.cli._options import AsJson
 from recoup.cli._output import (
     make_table,
@@ -19,7 +20,7 @@ from recoup.cli._output import (
     progress,
     stdout,
 )
-from recoup.cli._runs import say, shown_progress, shown_span, stoppable
+from recoup.cli._runs import say, shown_progress, stoppable
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def run(
         raise InvalidInputError(f"bench run --limit: {error}") from error
     asked = read_plan(name)
     path = _store_path(asked, store)
-    with stoppable(path), shown_progress(asked.name) as watch:
+    with stoppable(path), shown_progress(asked.name, as_json) as watch:
         outcome = run_plan(
             asked,
             path,
@@ -272,7 +273,7 @@ def _grid(asked: Plan) -> dict[str, str]:
 def _about_time(seconds: float | None, workers: int) -> str:
     if seconds is None:
         return "How long they take is known once some are done."
-    return f"About {shown_span(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
+    return f"About {show_seconds(seconds)} on {workers} worker{'s' if workers > 1 else ''}."
 
 
 def _print_outcome(outcome: Outcome, path: Path) -> None:
@@ -281,7 +282,7 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
     console.print(
         plain(
             f"{outcome.done:,} done, {outcome.cached:,} cached, {outcome.failed:,} failed, "
-            f"{outcome.skipped:,} skipped{left} in {shown_span(outcome.seconds)}."
+            f"{outcome.skipped:,} skipped{left} in {show_seconds(outcome.seconds)}."
         )
     )
     notes = [f"{n:,} skipped: {reason}" for reason, n in outcome.reasons.items()]

@@ -78,11 +78,11 @@ def compare(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
+    from recoup.data.readers import read_columns
     from recoup.evaluation.compare import compare as run
     from recoup.report import Report
-    from recoup.scores.counting import read_columns
 
-    with progress(about_work(f"Comparing {len(names)} models", given)):
+    with progress(about_work(f"Comparing {len(names)} models", given), as_json):
         columns = read_columns(file, list(dict.fromkeys([label, *names])))
         comparison = run(
             columns[label],
@@ -127,15 +127,14 @@ def compare(
 
 
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
-    from recoup._core.results import show_number, show_range
+    from recoup._core.text import show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
     from recoup.report.page.models import comparison_sentences
-    from recoup.report.page.summarize import percent
 
     metric = comparison.metric
     name = metric_spec(metric, "compare").label
     some = next(iter(comparison.evaluations.values()))
-    interval = f"{percent(some.confidence)} interval"
+    interval = f"{show_percent(some.confidence)} interval"
     if some.prior_estimate is not None:
         title += f", alpha {some.prior}"
     numbers = (f"{name} (PU)", "Recovered", interval)

@@ -75,7 +75,7 @@ def evaluate(
     from recoup.report import Report
     from recoup.scores import ScoreTable
 
-    with progress(about_work(f"Evaluating {score}", given)):
+    with progress(about_work(f"Evaluating {score}", given), as_json):
         chosen = as_threshold(threshold)
         keep = [chosen] if isinstance(chosen, float) else []
         table = ScoreTable.from_file(
@@ -181,13 +181,13 @@ def _print_evaluation(
     title: str,
     truth: Mapping[str, float] | None = None,
 ) -> None:
-    from recoup._core.results import show_number, show_range
-    from recoup.report.page.summarize import percent, summarize
+    from recoup._core.text import show_number, show_percent, show_range
+    from recoup.report.page.summarize import summarize
 
     summary = summarize(evaluation, truth=truth)
     if evaluation.prior_estimate is not None:
         title += f", alpha {evaluation.prior}"
-    numbers = ["PU value", "Recovered", f"{percent(evaluation.confidence)} interval"]
+    numbers = ["PU value", "Recovered", f"{show_percent(evaluation.confidence)} interval"]
     numbers += ["Truth"] if truth else []
     table = make_table(["Metric", *numbers], numbers, title)
     for group in summary["groups"]:

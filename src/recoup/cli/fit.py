@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from recoup._core.checks import brief
-from recoup.cli._options import AsJson, Features, Label, SchemeOption, Seed, as_share
+from recoup.cli._options import AsJson, Features, FileArgument, Label, SchemeOption, Seed, as_share
 from recoup.cli._output import (
     check_output,
     make_table,
@@ -25,11 +25,10 @@ from recoup.cli._tables import TABLES
 from recoup.exceptions import InvalidInputError
 
 COLUMNS = "columns.json"
-TableFile = Annotated[str, typer.Argument(metavar="FILE", help="CSV or Parquet file.")]
 
 
 def fit(
-    file: TableFile,
+    file: FileArgument,
     label: Label,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the learner in.")],
     learner: Annotated[
@@ -68,7 +67,7 @@ def fit(
     check_own_folder(out, (COLUMNS,), "learner.safetensors")
     model = _made(learner, alpha, scheme, setting or [], seed)
     from recoup.cli._features import check_features, encode, learn_columns, read_labels
-    from recoup.cli._tables import read_table
+    from recoup.data.readers import read_table
     from recoup.learners import save
 
     check_features(label, features or [], "fit")
@@ -79,7 +78,7 @@ def fit(
     )
     X = encode(source, columns, "fit")
     notes = [f"These columns were not looked at: {refused}."] if refused else []
-    with progress(f"Training {learner} on {Path(file).name}"):
+    with progress(f"Training {learner} on {Path(file).name}", as_json):
         model.fit(X, s)
         save(model, out)
         _keep_columns(out, columns)
@@ -103,7 +102,7 @@ def fit(
 
 def score(
     model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that recoup fit wrote.")],
-    file: TableFile,
+    file: FileArgument,
     out: Annotated[
         Path,
         typer.Option(metavar="FILE", help="The rows with their scores (.parquet or .csv)."),
@@ -114,13 +113,13 @@ def score(
     """Score rows by a learner that recoup fit has trained, the higher the more positive."""
     check_output(out, TABLES, "--out", file, "the rows")
     from recoup.cli._features import encode
-    from recoup.cli._tables import read_table
+    from recoup.data.readers import read_table
     from recoup.learners import load
 
     learner, columns = load(model), _kept_columns(model)
     source = read_table(file)
     X = encode(source, columns, "score")
-    with progress(f"Scoring {Path(file).name}"):
+    with progress(f"Scoring {Path(file).name}", as_json):
         values = _scores_of(learner, X)
         _write_scores(source, values, out, column)
     facts = {"rows": len(values), "called positive": int(learner.predict(X).sum())}
@@ -152,7 +151,7 @@ def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> 
         raise InvalidInputError(
             f"fit cannot train {key!r}: it needs the true class of each row, which PU data lack."
         )
-    given: dict[str, Any] = {"scheme": scheme, "progress": False}
+    given: dict[str, Any] = {"scheme": scheme}
     wanted = as_share(alpha, "--alpha", "fit")
     if model.tags.needs_alpha or wanted != "estimate":
         given["alpha"] = wanted
@@ -220,7 +219,7 @@ def _write_scores(source: Any, scores: Any, out: Path, column: str) -> None:
             f"The file has a column {brief(column)!r} already. Name another one with --column, or "
             f"rename it."
         )
-    write_together({out: pa.table({**source.columns, column: pa.array(scores)})})
+    write_together({out: pa.table({**source.columns_for(out), column: pa.array(scores)})})
 
 
 def _keep_columns(folder: Path, columns: list[Any]) -> None:

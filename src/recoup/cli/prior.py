@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup._core.text import show_percent, show_range
 from recoup.cli._options import (
     AsJson,
     Confidence,
@@ -82,7 +83,7 @@ def prior(
         "random_state": seed,
     }
     notes: list[str] = []
-    with progress(f"Estimating alpha from {Path(file).name}"):
+    with progress(f"Estimating alpha from {Path(file).name}", as_json):
         if score is not None:
             from recoup.scores import ScoreTable
 
@@ -133,8 +134,8 @@ def _print_prior(console: Console, found: PriorEstimate, title: str) -> None:
     table = make_table(("Estimate", "Meaning", "Value"), ("Value",), title)
     table.add_row("alpha", "positives among unlabeled rows", f"{found.alpha:.4f}")
     if found.interval is not None:
-        limits = "{:.4f} to {:.4f}".format(*found.interval)
-        table.add_row("", f"{100 * found.confidence:g}% interval", limits)
+        limits = show_range(*found.interval, ".4f")
+        table.add_row("", f"{show_percent(found.confidence)} interval", limits)
     if not math.isnan(found.upper_limit):
         table.add_row("", "upper limit", f"{found.upper_limit:.4f}")
     table.add_row("beta", "positives among labeled rows", f"{found.beta:.4f}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup._core.text import show_p
 from recoup.cli._options import (
     AlphaInterval,
     AsJson,
@@ -77,9 +78,9 @@ def scar(
         "random_state": seed,
     }
     notes: list[str] = []
-    with progress(f"Testing the labels of {Path(file).name}"):
+    with progress(f"Testing the labels of {Path(file).name}", as_json):
         if score is not None:
-            from recoup.scores.counting import read_columns
+            from recoup.data.readers import read_columns
 
             columns = read_columns(file, [label, score])
             found = scar_test(columns[score], columns[label], classifier=None, **options)
@@ -105,7 +106,7 @@ def scar(
 
 def _print_test(console: Console, found: ScarTest, title: str) -> None:
     table = make_table(("Test", "Meaning", "Value"), ("Value",), title)
-    table.add_row("p", "chance of as many labels among the top rows", f"{found.p_value:.3g}")
+    table.add_row("p", "chance of as many labels among the top rows", show_p(found.p_value, 3))
     table.add_row("statistic", "their excess in standard errors", f"{found.statistic:.3f}")
     table.add_row("labeled", f"of the {found.n_top:,} top rows", f"{found.labeled_top:,}")
     table.add_row("expected", "at most, if labels are at random", f"{found.expected_top:,.1f}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup._core.checks import brief
+from recoup._core.checks import brief, did_you_mean
 from recoup.cli._options import AsJson, Seed
 from recoup.cli._output import (
     check_output,
@@ -26,15 +26,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from recoup.cli._tables import SourceTable
     from recoup.data.pu import PUDataset
+    from recoup.data.readers import SourceTable
 
 LABELS = "s"
 
 
 def simulate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV or Parquet file whose classes are known.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, Parquet or JSON lines file whose classes are known, or a pattern in quotes.",
+        ),
     ],
     label: Annotated[str, typer.Option(help="Column with the true class.")],
     positive: Annotated[
@@ -94,7 +98,8 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Hide labels of a labeled file, so that methods can be tried where the truth is known."""
-    from recoup.cli._tables import TABLES, read_table, write_together
+    from recoup.cli._tables import TABLES, write_together
+    from recoup.data.readers import read_table
     from recoup.simulation import simulate as run
 
     for path, option in ((out, "--out"), (truth, "--truth")):
@@ -104,7 +109,7 @@ def simulate(
             "simulate needs --out and --truth to be two files: the truth must not come with the "
             "PU rows. Choose another name for one."
         )
-    with progress(f"Hiding labels of {Path(file).name}"):
+    with progress(f"Hiding labels of {Path(file).name}", as_json):
         source = read_table(file)
         y_true = _true_classes(source, label, positive)
         if LABELS in source.columns and label != LABELS:
@@ -150,8 +155,6 @@ def _true_classes(source: SourceTable, label: str, positive: list[str]) -> NDArr
     import numpy as np
     import pyarrow as pa
 
-    from recoup.cli._tables import unknown_name
-
     where = f"column {brief(label)!r} of {brief(source.name, 200)}"
     column = source.typed(label)
     try:
@@ -174,7 +177,11 @@ def _true_classes(source: SourceTable, label: str, positive: list[str]) -> NDArr
     for word in positive:
         alike = np.array([_is_class(value, word) for value in classes])
         if not alike.any():
-            raise unknown_name("class", word, [str(value) for value in classes], where)
+            known = [str(value) for value in classes]
+            raise InvalidInputError(
+                f"There is no class {brief(word)!r} in {where}.{did_you_mean(word, known)} "
+                f"It has: {brief(', '.join(known), 200)}."
+            )
         chosen |= alike
     y_true: NDArray[np.bool_] = chosen[codes]
     return y_true
@@ -237,10 +244,9 @@ def _pu_table(data: PUDataset, source: SourceTable, label: str, out: Path) -> An
     import pyarrow as pa
 
     # Not a copy of the table: what wrote a file may have noted the class in its metadata.
-    as_text = source.is_text and out.suffix.lower() == ".csv"
     columns = {
-        name: (column if as_text or not source.is_text else source.typed(name)).take(data.row_id)
-        for name, column in source.columns.items()
+        name: column.take(data.row_id)
+        for name, column in source.columns_for(out).items()
         if name != label
     }
     return pa.table({**columns, LABELS: data.s})

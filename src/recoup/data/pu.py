@@ -21,7 +21,8 @@ from recoup._core.checks import (
 )
 from recoup._core.optional import require
 from recoup._core.random import RandomState, as_seed, named_rng
-from recoup._core.results import html_facts, make_frame, show_number
+from recoup._core.results import html_facts, make_frame
+from recoup._core.text import show_number
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:

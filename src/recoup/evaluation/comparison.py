@@ -10,15 +10,8 @@ import numpy as np
 
 from recoup._core.checks import brief
 from recoup._core.notes import Note
-from recoup._core.results import (
-    MOST_ROWS,
-    html_table,
-    make_frame,
-    show_number,
-    show_p,
-    show_range,
-    to_plain,
-)
+from recoup._core.results import MOST_ROWS, html_table, make_frame, to_plain
+from recoup._core.text import show_number, show_p, show_range
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.spec import metric_spec
 

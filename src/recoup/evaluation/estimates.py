@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup._core.results import (
-    html_estimates,
-    html_table,
-    make_frame,
-    show_number,
-    show_range,
-    to_plain,
-)
+from recoup._core.results import html_estimates, html_table, make_frame, to_plain
+from recoup._core.text import show_number, show_range
 from recoup.metrics.spec import metric_spec
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import html_estimates, make_frame, to_plain
+from recoup._core.text import show_percent
 from recoup.evaluation.estimates import (
     Baseline,
     Estimate,
@@ -157,7 +158,7 @@ class Evaluation:
             list(self.metrics.values()),
             f"alpha {self.prior}{beta}; {self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} "
             f"unlabeled rows{negatives}; threshold {self.threshold:.4g}; intervals and bounds at "
-            f"{100 * self.confidence:.4g}%.",
+            f"{show_percent(self.confidence)}.",
             self.notes,
         )
 

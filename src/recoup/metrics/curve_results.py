@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup._core.results import html_table, make_frame, show_number, to_plain
+from recoup._core.results import html_table, make_frame, to_plain
+from recoup._core.text import show_number
 from recoup.metrics.spec import metric_spec
 
 if TYPE_CHECKING:

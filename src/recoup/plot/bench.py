@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from recoup._core.optional import require
+from recoup._core.text import show_short
 from recoup.plot.curves import (
     BLUE,
     CYCLE,
@@ -18,7 +19,6 @@ from recoup.plot.curves import (
     _Display,
     dress,
     legend_below,
-    number,
     plain_text,
 )
 
@@ -122,7 +122,7 @@ class CriticalDifferenceDisplay(_Display):
             top = 2.6
             reach = left + self.critical_difference
             ax.plot([left, reach], [1.7, 1.7], color=BLUE, linewidth=1.5, marker="|")
-            label = f"critical difference {number(self.critical_difference)}"
+            label = f"critical difference {show_short(self.critical_difference)}"
             ax.text(left, 1.95, label, ha="left", va="bottom", fontsize="small", color=BLUE)
             right = max(right, reach)
         # Room for names on both sides.
@@ -450,7 +450,7 @@ class RadarDisplay(_Display):
         for ring in (0.25, 0.5, 0.75, 1.0):
             ax.plot(ring * np.cos(around), ring * np.sin(around), color=GREY, lw=0.6, alpha=0.5)
             level = self.low + ring * (self.high - self.low)
-            ax.text(0.015, ring, number(level), fontsize="x-small", color=GREY, va="bottom")
+            ax.text(0.015, ring, show_short(level), fontsize="x-small", color=GREY, va="bottom")
         for metric, angle in zip(self.metrics, angles, strict=True):
             x, y = np.cos(angle), np.sin(angle)
             ax.plot([0, x], [0, y], color=GREY, linewidth=0.6, alpha=0.5)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.optional import require
+from recoup._core.text import show_short
 
 Values: TypeAlias = NDArray[Any]
 
@@ -44,16 +45,6 @@ def plain_text(name: str, limit: int = MOST_CHARACTERS) -> str:
         line = f"{line[:limit]}\N{HORIZONTAL ELLIPSIS}"
     text = line.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
-
-
-def number(value: float) -> str:
-    """Write a number for a legend: three digits, and no exponent for everyday sizes."""
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def percent(share: float) -> str:
-    """Write a share such as a confidence level as a percentage."""
-    return f"{100 * share:.4g}%"
 
 
 def dress(ax: Any, xlabel: str, ylabel: str) -> None:
@@ -264,7 +255,7 @@ class PrDisplay(_BandedDisplay):
         """
         ax = self._start(ax)
         if self.chance:
-            label = f"Chance ({number(self.pi)})"
+            label = f"Chance ({show_short(self.pi)})"
             ax.axhline(self.pi, color=GREY, linewidth=1.0, linestyle=":", label=label)
         self._draw(ax, self.recall, self.precision, style)
         dress(
@@ -387,7 +378,7 @@ class MetricDisplay(_Display):
                 y[x == best][:1],
                 "o",
                 color=self.line_.get_color(),
-                label=f"Best at {number(best)}",
+                label=f"Best at {show_short(best)}",
             )
         dress(ax, "Threshold: rows with this score or more are flagged", "Value")
         show_legend(ax, "best")
@@ -439,10 +430,10 @@ class SensitivityDisplay(_Display):
         ax = self._start(ax)
         end = float(self.alphas[-1])
         if self.alpha_upper < end:
-            label = f"More than the scores allow (> {number(self.alpha_upper)})"
+            label = f"More than the scores allow (> {show_short(self.alpha_upper)})"
             ax.axvspan(self.alpha_upper, end, color=GREY, alpha=0.18, linewidth=0, label=label)
         if self.alpha_interval is not None:
-            label = "Range used ({} to {})".format(*map(number, self.alpha_interval))
+            label = "Range used ({} to {})".format(*map(show_short, self.alpha_interval))
             ax.axvspan(*self.alpha_interval, color=SKY, alpha=0.25, linewidth=0, label=label)
         for place, (name, line) in enumerate(self.values.items()):
             settings = {
@@ -458,7 +449,7 @@ class SensitivityDisplay(_Display):
                 settings["label"] = f"{more} more" if place == len(CYCLE) else ""
             (self.line_,) = ax.plot(self.alphas, line, **(settings | style))
         if self.alpha_interval is None:
-            label = f"Used here ({number(self.alpha)})"
+            label = f"Used here ({show_short(self.alpha)})"
             ax.axvline(self.alpha, color=GREY, linewidth=1.2, linestyle="--", label=label)
         if self.alphas[0] < end:
             ax.set_xlim(float(self.alphas[0]), end)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recoup._core.optional import require
+from recoup._core.text import show_percent, show_short
 from recoup.plot.curves import (
     BLUE,
     CYCLE,
@@ -18,8 +19,6 @@ from recoup.plot.curves import (
     RocDisplay,
     SensitivityDisplay,
     legend_below,
-    number,
-    percent,
 )
 
 THRESHOLD_METRICS = ("precision", "recall", "f1")
@@ -86,7 +85,7 @@ class EvaluationDisplay:
 
         shown = "Recovered"
         if evaluation.roc_band is not None:
-            shown += f" with {percent(evaluation.confidence)} band"
+            shown += f" with {show_percent(evaluation.confidence)} band"
         curves = [evaluation.metric_curve(key) for key in THRESHOLD_METRICS]
         sensitivity = evaluation.sensitivity()
         return cls(
@@ -189,7 +188,7 @@ class EvaluationDisplay:
         """
         for place, display in enumerate(self.metrics):
             display.plot(ax=ax, color=CYCLE[place], linestyle=DASHES[place])
-        label = f"Used here ({number(self.threshold)})"
+        label = f"Used here ({show_short(self.threshold)})"
         ax.axvline(self.threshold, color=GREY, linewidth=1.2, linestyle="--", label=label)
         ax.set_ylim(-0.02, 1.02)
         ax.set_ylabel("Recovered value")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.text import show_short
 from recoup.plot.curves import (
     BLUE,
     CYCLE,
@@ -17,7 +18,6 @@ from recoup.plot.curves import (
     Values,
     _Display,
     dress,
-    number,
     plain_text,
     show_legend,
 )
@@ -94,7 +94,9 @@ class PriorDisplay(_Display):
             if number_ == 0:
                 self.line_ = line
         if self.level is not None:
-            ax.axhline(self.level, color=GREY, linestyle=":", label=f"level {number(self.level)}")
+            ax.axhline(
+                self.level, color=GREY, linestyle=":", label=f"level {show_short(self.level)}"
+            )
         if np.isfinite(self.marker):
             ax.axvline(self.marker, color=ORANGE, linewidth=1, label="estimate")
         dress(ax, self.x_label, self.y_label)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.text import say_p
 from recoup.plot.curves import (
     CYCLE,
     DASHES,
@@ -64,7 +65,7 @@ class ScarDisplay(_Display):
             self.statistic,
             color=ORANGE,
             linewidth=2,
-            label=f"These labels (p = {self.p_value:.3g})",
+            label=f"These labels ({say_p(self.p_value)})",
         )
         dress(ax, plain_text(self.name), "Resamples")
         show_legend(ax, "best")

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from recoup._core.checks import FloatArray
 from recoup._core.notes import Note
-from recoup._core.results import (
-    DASH,
-    html_facts,
-    html_table,
-    make_frame,
-    show_number,
-    show_range,
-    to_plain,
-)
+from recoup._core.results import html_facts, html_table, make_frame, to_plain
+from recoup._core.text import DASH, show_number, show_percent, show_range
 from recoup.priors.conversions import label_frequency, pooled_prior
 
 if TYPE_CHECKING:
@@ -261,7 +254,7 @@ class PriorEstimate:
         low, high = self.interval or (math.nan, math.nan)
         facts = {
             "alpha: positives among unlabeled rows": show_number(self.alpha),
-            f"{100 * self.confidence:.4g}% interval": show_range(low, high),
+            f"{show_percent(self.confidence)} interval": show_range(low, high),
         }
         if self.n_labeled and self.n_unlabeled:
             hidden = show_range(low * self.n_unlabeled, high * self.n_unlabeled, ",.0f")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -11,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief, unknown_labels_error
-from recoup.exceptions import InvalidInputError
-from recoup.scores.files import (
+from recoup.data.readers import (
     check_names,
+    check_numbers,
     check_tells_apart,
-    open_files,
+    first_value,
+    holds_numbers,
     quoted,
     several_columns_error,
 )
+from recoup.exceptions import InvalidInputError
 
 MANY_SCORES = 2_000_000
 EDGE_SAMPLE = 500_000
@@ -96,7 +97,7 @@ def count_frame(
     if total_of("known").sum() < total:
         cell = nw.col(label)
         strange = rows.filter(cell.is_null() | ~((cell == 1) | (cell == 0) | (cell == -1)))
-        raise unknown_labels_error("ScoreTable", _first_value(strange, label), int(total))
+        raise unknown_labels_error("ScoreTable", first_value(strange, label), int(total))
     scores = total_of("score")
     if not np.isfinite(scores).all():
         bad = ~np.isfinite(scores)
@@ -211,16 +212,10 @@ def _check_columns(
     schema = rows.collect_schema()
     numbers = [score] if sample_weight is None else [score, sample_weight]
     check_names(schema.names(), [label, *numbers], source)
-    if not _holds_numbers(schema[label]):
-        found = f"{brief(repr(_first_value(rows, label)))} of type {brief(str(schema[label]))}"
+    if not holds_numbers(schema[label]):
+        found = f"{brief(repr(first_value(rows, label)))} of type {brief(str(schema[label]))}"
         raise unknown_labels_error("ScoreTable", found, _n_rows(rows))
-    for column in numbers:
-        if not _holds_numbers(schema[column]):
-            raise InvalidInputError(
-                f"ScoreTable needs numbers in column {brief(column)!r} of {source}. "
-                f"Got {schema[column]} such as {brief(str(_first_value(rows, column)))}. "
-                f"Convert the column to numbers first."
-            )
+    check_numbers(rows, numbers, "ScoreTable", source)
     check_tells_apart(rows, numbers, source)
 
 
@@ -238,53 +233,7 @@ def _check_unique(frame: Any, source: str) -> None:
         seen.add(alike(name))
 
 
-def _holds_numbers(dtype: Any) -> bool:
-    return bool(dtype.is_numeric() or dtype == nw.Boolean)
-
-
-def _first_value(rows: Any, column: str) -> object:
-    head = rows.select(column).head(1)
-    values = (head.collect() if isinstance(head, nw.LazyFrame) else head).get_column(column)
-    return values.to_list()[0] if len(values) else None
-
-
 def _n_rows(rows: Any) -> int:
     counted = rows.select(nw.len().alias("n"))
     frame = counted.collect() if isinstance(counted, nw.LazyFrame) else counted
     return int(frame.get_column("n").to_list()[0])
-
-
-def read_columns(
-    path: str | Path, columns: list[str], memory_limit: str = "1GB"
-) -> dict[str, FloatArray]:
-    """Read numeric columns of CSV or Parquet files, in the order of the rows.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file or a glob pattern such as ``"scores/*.parquet"``.
-    columns : list of str
-        Names of columns that hold numbers or booleans.
-    memory_limit : str, default="1GB"
-        What DuckDB may use before it spills to disk.
-
-    Returns
-    -------
-    dict of str to ndarray
-        One array per column; missing cells are NaN.
-    """
-    with open_files(path, columns, memory_limit, keep_order=True) as relation:
-        schema = nw.from_native(relation).collect_schema()
-        for column in columns:
-            if not _holds_numbers(schema[column]):
-                example = _first_value(nw.from_native(relation), column)
-                raise InvalidInputError(
-                    f"recoup needs numbers in column {brief(column)!r} of {brief(str(path), 200)}. "
-                    f"Got {schema[column]} such as {brief(str(example))}. "
-                    f"Convert the column to numbers first."
-                )
-        check_tells_apart(nw.from_native(relation), columns, str(path))
-        cells = (f"coalesce({quoted(column)}::DOUBLE, 'NaN'::DOUBLE)" for column in columns)
-        named = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
-        arrays = relation.project(named).fetchnumpy()
-    return {column: np.asarray(arrays[f"c{place}"], float) for place, column in enumerate(columns)}

@@ -219,7 +219,7 @@ class ScoreTable:
         keep: Sequence[float] = (),
         memory_limit: str = "1GB",
     ) -> ScoreTable:
-        """Count the rows of CSV or Parquet files out of core, in DuckDB.
+        """Count the rows of CSV, Parquet or JSON lines files out of core, in DuckDB.
 
         Files with more than two million distinct scores are binned inside the engine; rows never
         reach Python.
@@ -245,8 +245,8 @@ class ScoreTable:
         -------
         ScoreTable
         """
+        from recoup.data.readers import open_files
         from recoup.scores.counting import bin_relation, count_frame, has_many_scores
-        from recoup.scores.files import open_files
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
         with open_files(path, columns, memory_limit) as relation:

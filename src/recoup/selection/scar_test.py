@@ -22,7 +22,8 @@ from recoup._core.checks import (
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.random import RandomState, as_seed, named_rng
-from recoup._core.results import html_facts, make_frame, show_number, show_p, to_plain
+from recoup._core.results import html_facts, make_frame, to_plain
+from recoup._core.text import show_number, show_p
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, as_floats, brief
-from recoup._core.results import html_table, make_frame, show_number, to_plain
+from recoup._core.results import html_table, make_frame, to_plain
+from recoup._core.text import show_number
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.curves import recovered_roc
 from recoup.metrics.measure import measure

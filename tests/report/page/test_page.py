@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import recoup
-from recoup._core.results import show_number, show_range
+from recoup._core.text import show_number, show_range
 from recoup.cli import app
 from recoup.metrics.spec import POINT_METRICS
 from recoup.report import Report

@@ -6,15 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from recoup._core.results import (
+from recoup._core.text import (
     show_digits,
     show_number,
     show_p,
     show_percent,
-    show_percent_range,
     show_range,
+    show_share_range,
+    show_whole_percent,
 )
-from recoup.plot.curves import percent
 from recoup.report.leaderboard import site
 from recoup.report.page import render
 from recoup.report.page.render import ROOM, shorten
@@ -29,7 +29,7 @@ WAYS = {
     "(value) => Words.digits(value, 2)": lambda value: show_digits(value, 2),
     "(value) => Words.digits(value)": show_digits,
     "(value) => Words.digits(value, 5)": lambda value: show_digits(value, 5),
-    "Words.share": show_percent,
+    "Words.share": show_whole_percent,
 }
 
 
@@ -84,7 +84,10 @@ def test_what_is_missing_or_endless_is_written_alike(page):
         "[null, undefined, NaN].map((it) => [it, it, it, it].map((value, i) =>"
         "[Words.number, Words.signed, Words.pValue, Words.share][i](value)))"
     )
-    assert absent == [[show_number(None), show_number(None), show_p(None), show_percent(None)]] * 3
+    assert (
+        absent
+        == [[show_number(None), show_number(None), show_p(None), show_whole_percent(None)]] * 3
+    )
     endless = page.evaluate("[Infinity, -Infinity].map((value) => Words.number(value))")
     assert endless == [show_number(np.inf), show_number(-np.inf)]
 
@@ -96,10 +99,10 @@ def test_ranges_and_levels_are_written_alike(page):
         show_range(*pair) for pair in ends
     ]
     shares = page.evaluate("(all) => all.map((ends) => Words.range(...ends, Words.share))", pairs)
-    assert shares == [show_percent_range(*pair) for pair in ends]
+    assert shares == [show_share_range(*pair) for pair in ends]
     levels = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.1 + 0.2]
     assert page.evaluate("(all) => all.map((one) => Words.percent(one))", levels) == [
-        percent(level) for level in levels
+        show_percent(level) for level in levels
     ]
 
 
@@ -119,10 +122,10 @@ def test_shares_are_counted_out_of_ten_alike(page):
         [shares, PHRASES, LIMITS],
     )
     for share, sentences in zip(shares, found, strict=True):
-        shown = PHRASES["found"].format(count=of_ten(share), share=show_percent(share))
+        shown = PHRASES["found"].format(count=of_ten(share), share=show_whole_percent(share))
         assert sentences[0] == shown
         count = of_ten(share).removesuffix(" of 10")
-        assert sentences[1] == PHRASES["right"].format(count=count, share=show_percent(share))
+        assert sentences[1] == PHRASES["right"].format(count=count, share=show_whole_percent(share))
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

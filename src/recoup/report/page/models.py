@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recoup._core.results import to_plain
+from recoup._core.text import say_p
 from recoup.evaluation.comparison import Comparison, Difference
 from recoup.metrics.spec import metric_spec
 
@@ -72,7 +73,7 @@ def about_leader(comparison: Comparison, shown: Callable[[str], str] = str) -> s
     if math.isnan(lead):
         return text
     sure = "is more than chance explains" if lead <= SIGNIFICANT else "may be chance"
-    return f"{text} Its lead over {shown(second)} {sure} (adjusted p = {lead:.2g})."
+    return f"{text} Its lead over {shown(second)} {sure} (adjusted {say_p(lead)})."
 
 
 def comparison_sentences(comparison: Comparison, shown: Callable[[str], str] = str) -> list[str]:
@@ -109,7 +110,7 @@ def about_pair(
         verdict = f"{second} is better than {first}"
     return (
         f"{verdict}: {first} minus {second} is {pair.difference:+.3f} "
-        f"({pair.lower:+.3f} to {pair.upper:+.3f}), p = {p_value:.2g}{adjusted}."
+        f"({pair.lower:+.3f} to {pair.upper:+.3f}), {say_p(p_value)}{adjusted}."
     )
 
 

@@ -15,17 +15,17 @@ import numpy as np
 import recoup
 from recoup._core.files import write_file
 from recoup._core.prior import Prior
-from recoup._core.results import (
+from recoup._core.text import (
     show_digits,
     show_number,
     show_p,
     show_percent,
-    show_percent_range,
     show_range,
+    show_share_range,
+    show_whole_percent,
 )
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
-from recoup.plot.curves import percent
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
@@ -198,9 +198,9 @@ def environment() -> Any:
         "range": show_range,
         "p_value": show_p,
         "digits": show_digits,
-        "percent": percent,
-        "whole_percent": show_percent,
-        "share_range": show_percent_range,
+        "percent": show_percent,
+        "whole_percent": show_whole_percent,
+        "share_range": show_share_range,
         "shorten": shorten,
         "in_title": lambda text: shorten(text, NAME_IN_TITLE),
     }

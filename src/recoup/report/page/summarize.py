@@ -11,12 +11,12 @@ import numpy as np
 
 from recoup._core.registry import registered
 from recoup._core.results import to_plain
+from recoup._core.text import say_p, show_count, show_percent
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
-from recoup.plot.curves import percent
 from recoup.report.page.verdict import verdict
 
-__all__ = ["data_digest", "percent", "sentences", "summarize"]
+__all__ = ["data_digest", "sentences", "summarize"]
 
 CHANCE = 0.05
 N_POINTS = 10
@@ -85,16 +85,16 @@ def sentences(evaluation: Evaluation) -> list[str]:
 
 
 def _about_rows(evaluation: Evaluation) -> str:
-    text = f"{_count(evaluation.n_labeled)} rows are labeled positive"
+    text = f"{show_count(evaluation.n_labeled)} rows are labeled positive"
     if evaluation.beta < 1:
-        text += f" ({percent(evaluation.beta)} of them rightly)"
-    text += f" and {_count(evaluation.n_unlabeled)} are unlabeled"
+        text += f" ({show_percent(evaluation.beta)} of them rightly)"
+    text += f" and {show_count(evaluation.n_unlabeled)} are unlabeled"
     if evaluation.n_negative:
-        text += f"; {_count(evaluation.n_negative)} are known negatives"
+        text += f"; {show_count(evaluation.n_negative)} are known negatives"
     interval = evaluation.prior.stated
-    hidden = f"about {_count(evaluation.alpha * evaluation.n_unlabeled)}"
+    hidden = f"about {show_count(evaluation.alpha * evaluation.n_unlabeled)}"
     if interval is not None:
-        low, high = (_count(alpha * evaluation.n_unlabeled) for alpha in interval)
+        low, high = (show_count(alpha * evaluation.n_unlabeled) for alpha in interval)
         ends = f"{low} to {high}"
         hidden = ends if evaluation.prior_estimate is None else f"{hidden} ({ends})"
     if evaluation.given.by_propensity:
@@ -136,7 +136,7 @@ def _about_chance(evaluation: Evaluation) -> list[str]:
     count = round(baseline.p_value * (baseline.n_permutations + 1)) - 1
     as_well = (
         f"{f'{count:,}' if count else 'none'} of {baseline.n_permutations:,} shuffles of the "
-        f"labels ranked as well (p = {baseline.p_value:.2g})"
+        f"labels ranked as well ({say_p(baseline.p_value)})"
     )
     if baseline.p_value <= CHANCE:
         return [f"It beats chance: {as_well}."]
@@ -150,7 +150,7 @@ def _about_chance(evaluation: Evaluation) -> list[str]:
 
 def _about_feasibility(evaluation: Evaluation) -> str:
     limits = evaluation.feasibility
-    at = f"(at {percent(limits.confidence)} confidence)"
+    at = f"(at {show_percent(limits.confidence)} confidence)"
     interval = evaluation.prior.interval or (evaluation.alpha, evaluation.alpha)
     given = "estimated" if evaluation.prior_estimate is not None else "given"
     if limits.exceeded:
@@ -168,10 +168,6 @@ def _about_feasibility(evaluation: Evaluation) -> str:
         f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}, so {evaluation.prior} is "
         f"possible."
     )
-
-
-def _count(rows: float) -> str:
-    return f"{rows:,.0f}"
 
 
 def _of_100(share: float) -> str:
@@ -223,11 +219,11 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
         return None
     facts = {"Method": estimate.method, "Estimate of alpha": f"{estimate.alpha:.4g}"}
     if estimate.interval is not None:
-        facts[f"{percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
+        facts[f"{show_percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
             *estimate.interval
         )
     facts |= {
-        "Hidden positives": _count(estimate.n_hidden),
+        "Hidden positives": show_count(estimate.n_hidden),
         "Positives that are labeled": f"{100 * estimate.label_frequency:.3g}%",
         "Read off": estimate.transform,
     }
@@ -251,14 +247,14 @@ def _settings(evaluation: Evaluation) -> dict[str, str]:
         "Positives among labeled rows (beta)": f"{evaluation.beta:.4g}",
         "Positives among the rows judged (pi)": f"{evaluation.pi:.4g}",
         "The numbers are about": about[evaluation.scheme],
-        "Labeled rows": _count(evaluation.n_labeled),
-        "Unlabeled rows": _count(evaluation.n_unlabeled),
+        "Labeled rows": show_count(evaluation.n_labeled),
+        "Unlabeled rows": show_count(evaluation.n_unlabeled),
     }
     if evaluation.n_negative:
-        settings["Known negatives"] = _count(evaluation.n_negative)
+        settings["Known negatives"] = show_count(evaluation.n_negative)
     return settings | {
         "Threshold": f"{evaluation.threshold:.6g}",
-        "Confidence": percent(evaluation.confidence),
+        "Confidence": show_percent(evaluation.confidence),
     }
 
 

@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from recoup._core.results import show_digits, show_percent, whole_percent
+from recoup._core.text import (
+    say_p,
+    show_digits,
+    show_percent,
+    show_whole_percent,
+    whole_percent,
+)
 from recoup.evaluation import Estimate, Evaluation
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.metrics.area import auc_pu, direct_auc
 from recoup.metrics.measure import observed_rates_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
-from recoup.plot.curves import percent
 
 # Here and nowhere else: the page's script fills these again when a reader moves a slider.
 PHRASES = {
@@ -122,7 +127,7 @@ def headline(metrics: Mapping[str, Estimate], queue: float) -> list[str]:
     gap = whole_percent(precision.recovered) - whole_percent(precision.pu)
     phrase = PHRASES["naive" if gap else "naive_same"]
     naive = phrase.format(
-        pu=show_percent(precision.pu), gap=abs(gap), side="low" if gap > 0 else "high"
+        pu=show_whole_percent(precision.pu), gap=abs(gap), side="low" if gap > 0 else "high"
     )
     return [*sentences, naive]
 
@@ -149,10 +154,10 @@ def _counted(phrase: str, item: Estimate) -> str:
 
 
 def _share(item: Estimate) -> str:
-    value = show_percent(item.recovered)
+    value = show_whole_percent(item.recovered)
     if math.isnan(item.lower) or math.isnan(item.upper):
         return value
-    low, high = show_percent(item.lower), show_percent(item.upper)
+    low, high = show_whole_percent(item.lower), show_whole_percent(item.upper)
     return PHRASES["between"].format(value=value, low=low, high=high)
 
 
@@ -186,7 +191,7 @@ def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
 def _about_limits(evaluation: Evaluation) -> list[tuple[str, str]]:
     limits = evaluation.feasibility
     shown = {
-        "confidence": percent(limits.confidence),
+        "confidence": show_percent(limits.confidence),
         "alpha": show_digits(evaluation.alpha),
         "beta": show_digits(evaluation.beta),
         "alpha_upper": show_digits(limits.alpha_upper),
@@ -295,7 +300,7 @@ def _about_ranking(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [
         (
             "amber",
-            f"The ranking is not shown to be better than chance (p = {baseline.p_value:.2g}).",
+            f"The ranking is not shown to be better than chance ({say_p(baseline.p_value)}).",
         )
     ]
 
@@ -369,14 +374,14 @@ def _if_labels_are_noisy(evaluation: Evaluation) -> str:
     beta = DOUBTED_SHARE * evaluation.beta
     if evaluation.alpha >= beta - 0.01:
         return (
-            f"Wrong labels. If only {percent(beta)} of the labeled rows were positive, they would "
-            f"be no richer in positives than the rest, and nothing could be recovered."
+            f"Wrong labels. If only {show_percent(beta)} of the labeled rows were positive, they "
+            f"would be no richer in positives than the rest, and nothing could be recovered."
         )
     if beta < evaluation.feasibility.beta_lower:
         return (
             f"Wrong labels: only a few. With alpha {evaluation.alpha:.2g} the scores allow no less "
-            f"than {percent(round(evaluation.feasibility.beta_lower, 2))} of the labeled rows to "
-            f"be positive."
+            f"than {show_percent(round(evaluation.feasibility.beta_lower, 2))} of the labeled rows "
+            f"to be positive."
         )
     mixture = Mixture.of(evaluation.table, evaluation.alpha, beta, evaluation.scheme)
     auc = float(np.clip(direct_auc(auc_pu(evaluation.table), mixture), 0.0, 1.0))
@@ -387,7 +392,7 @@ def _if_labels_are_noisy(evaluation: Evaluation) -> str:
         if not np.isnan(at_cut[key])
     ]
     return (
-        f"Wrong labels. If only {percent(beta)} of the labeled rows were positive: "
+        f"Wrong labels. If only {show_percent(beta)} of the labeled rows were positive: "
         f"{', '.join([*shown, f'AUC {auc:.3f}'])}."
     )
 

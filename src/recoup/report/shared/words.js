@@ -1,5 +1,5 @@
 // Numbers and names as text, with the words and the rounding of Python: number, range, pValue and
-// digits are show_number, show_range, show_p and show_digits of recoup._core.results.
+// digits are show_number, show_range, show_p and show_digits of recoup._core.text.
 const Words = (() => {
   "use strict";
 
@@ -40,16 +40,19 @@ const Words = (() => {
     const [exact, power] = value.toExponential(count - 1 + SPARE).split("e");
     const rounded = value.toExponential(count - 1).split("e");
     const kept = halfToEven(exact, rounded[0]);
-    return general(Number(kept === rounded[0] ? rounded.join("e") : `${kept}e${power}`) + 0);
+    return positional(Number(kept === rounded[0] ? rounded.join("e") : `${kept}e${power}`) + 0);
   }
 
-  // The shortest text of a number, with an exponent where Python has one.
+  // The shortest text of a number, without an exponent.
   /** @type {(value: number) => string} */
-  function general(value) {
+  function positional(value) {
     const [mantissa, power] = value.toExponential().split("e");
-    const size = Number(power);
-    if (size >= -4 && size < 15) return String(value);
-    return `${mantissa}e${size < 0 ? "-" : "+"}${String(Math.abs(size)).padStart(2, "0")}`;
+    const sign = mantissa.startsWith("-") ? "-" : "";
+    const figures = mantissa.replace(/[-.]/g, "");
+    const before = Number(power) + 1;
+    if (before <= 0) return `${sign}0.${"0".repeat(-before)}${figures}`;
+    const after = figures.slice(before);
+    return `${sign}${figures.slice(0, before).padEnd(before, "0")}${after && "."}${after}`;
   }
 
   const infinite = (/** @type {number} */ value) => (value > 0 ? INFINITE : `-${INFINITE}`);

@@ -18,11 +18,10 @@ import pytest
 from typer.testing import CliRunner
 
 from recoup.cli import app
-from recoup.cli._tables import read_table
+from recoup.data.readers import read_columns, read_table
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import roc_auc
 from recoup.scores import ScoreTable
-from recoup.scores.counting import read_columns
 
 ROWS = [("a", 1, 0.75), ("b", 0, 0.25), ("c", 0, 0.5), ("d", 1, 0.875)]
 HEADER = "id,s,p\n"
