@@ -13,7 +13,7 @@ from scipy import stats
 from recoup._core.multiplicity import holm
 from recoup.bench.hypothesis_tests import critical_difference, friedman, ranks_of
 from recoup.bench.job import SELECTS_NOTHING
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 from recoup.bench.result_array import Cell
 from recoup.exceptions import InvalidInputError
 
@@ -55,7 +55,7 @@ def values_of(rows, learner, dataset):
 
 def test_means_deviations_and_t_tests_are_those_of_the_rows():
     rows = study()
-    standing = compare(rows)
+    standing = rank_learners(rows)
     assert len(standing.results) == len(DATASETS) * len(LEVELS)
     for dataset in DATASETS:
         here = {item.learner: item for item in standing.results if item.cell.dataset == dataset}
@@ -77,7 +77,7 @@ def test_means_deviations_and_t_tests_are_those_of_the_rows():
 
 
 def test_learners_that_take_true_classes_are_shown_and_never_ranked():
-    standing = compare(study())
+    standing = rank_learners(study())
     assert "pn" not in {item.learner for item in standing.ranks}
     assert [item.learner for item in standing.left_out] == ["pn"]
     shown = next(item for item in standing.results if item.learner == "pn")
@@ -89,7 +89,7 @@ def test_learners_that_take_true_classes_are_shown_and_never_ranked():
 
 def test_ranks_and_friedman_are_those_of_the_means():
     rows = study()
-    standing = compare(rows)
+    standing = rank_learners(rows)
     ranked = ["dist-pu", "nnpu", "upu", "vpu"]
     means = np.array([[values_of(rows, name, data).mean() for name in ranked] for data in DATASETS])
     wanted = friedman(ranks_of(means))
@@ -107,7 +107,7 @@ def test_ranks_and_friedman_are_those_of_the_means():
 
 
 def test_cells_won_and_lost():
-    standing = compare(study())
+    standing = rank_learners(study())
     against = {item.learner: item for item in standing.against}
     assert (against["dist-pu"].wins, against["dist-pu"].losses) == (4, 0)
     assert (against["dist-pu"].better, against["dist-pu"].worse) == (4, 0)
@@ -130,7 +130,7 @@ def test_costs_are_better_when_lower():
         row(dataset, learner, seed, 0.8, seconds=cost + seed * (1 + cost / 100))
         for dataset, (learner, cost), seed in product(DATASETS, seconds.items(), range(3))
     ]
-    standing = compare(rows, "seconds")
+    standing = rank_learners(rows, "seconds")
     assert [item.learner for item in standing.ranks] == ["upu", "nnpu", "vpu"]
     verdicts = {item.learner: item.verdict for item in standing.results}
     assert verdicts == {"nnpu": "", "upu": "better", "vpu": "worse"}
@@ -150,7 +150,7 @@ def test_every_missing_result_is_named():
     lost[1].update(status="failed", reason="MemoryError: 2 GB", accuracy=None)
     lost[2].update(status="skipped", reason="needs images", accuracy=None)
     lost[3].update(accuracy=float("nan"))
-    standing = compare(rows)
+    standing = rank_learners(rows)
     found = {(gap.learner, gap.cell.dataset, gap.seeds, gap.reason) for gap in standing.gaps}
     assert found == {
         ("vpu", "wine", (0,), "not run"),
@@ -168,7 +168,7 @@ def test_every_missing_result_is_named():
 
 def test_incomplete_blocks_are_left_out_of_ranks_and_said():
     rows = [one for one in study() if not (one["learner"] == "vpu" and one["dataset"] == "wine")]
-    standing = compare(rows, min_coverage=0.7)
+    standing = rank_learners(rows, min_coverage=0.7)
     assert standing.n_blocks == 3
     assert {cell.dataset for cell in standing.complete_cells} == set(DATASETS) - {"wine"}
     assert any("3 of 4 cells" in note for note in standing.notes)
@@ -176,7 +176,8 @@ def test_incomplete_blocks_are_left_out_of_ranks_and_said():
     # Two learners need only each other: the baseline test keeps the fourth dataset.
     blocks = {item.learner: item.n_blocks for item in standing.against}
     assert blocks == {"dist-pu": 4, "upu": 4, "vpu": 3}
-    same_without = compare([one for one in rows if one["dataset"] != "wine"], min_coverage=0.7)
+    others = [one for one in rows if one["dataset"] != "wine"]
+    same_without = rank_learners(others, min_coverage=0.7)
     assert standing.friedman == same_without.friedman
     assert standing.ranks == same_without.ranks
 
@@ -186,14 +187,14 @@ def test_a_learner_that_misses_too_much_is_named_and_takes_nothing_from_others()
     for one in rows:
         if one["learner"] == "vpu" and one["dataset"] != "wine":
             one.update(status="skipped", reason="made for images", accuracy=None)
-    standing = compare(rows)
+    standing = rank_learners(rows)
     left = {item.learner: item.reason for item in standing.left_out}
     assert "5 of 20 runs" in left["vpu"]
     assert "15 times" in left["vpu"]
     assert "made for images" in left["vpu"]
     assert standing.n_blocks == 4
     assert "vpu" in {item.learner for item in standing.results}
-    everybody = compare(rows, min_coverage=0.0)
+    everybody = rank_learners(rows, min_coverage=0.0)
     assert everybody.n_blocks == 1
     assert "vpu" in {item.learner for item in everybody.ranks}
 
@@ -203,14 +204,14 @@ def test_a_learner_without_any_result_is_left_out_whatever_is_asked():
     for one in rows:
         if one["learner"] == "vpu":
             one.update(status="failed", reason="no", accuracy=None)
-    standing = compare(rows, min_coverage=0.0)
+    standing = rank_learners(rows, min_coverage=0.0)
     assert "vpu" in {item.learner for item in standing.left_out}
     assert standing.n_blocks == 4
 
 
 def test_nothing_but_failures_is_an_answer():
     rows = [one | {"status": "failed", "reason": "no", "accuracy": None} for one in study()]
-    standing = compare(rows)
+    standing = rank_learners(rows)
     assert standing.results == standing.ranks == standing.pairs == standing.against == ()
     assert standing.friedman is None
     assert math.isnan(standing.critical_difference)
@@ -223,7 +224,7 @@ def test_nothing_but_failures_is_an_answer():
 
 
 def test_one_seed_has_no_tests_within_cells_and_no_intervals():
-    standing = compare(study(n_seeds=1))
+    standing = rank_learners(study(n_seeds=1))
     assert all(math.isnan(item.std) for item in standing.results)
     assert all(math.isnan(item.p_adjusted) for item in standing.results)
     assert {item.verdict for item in standing.results} == {""}
@@ -237,7 +238,7 @@ def test_one_seed_has_no_tests_within_cells_and_no_intervals():
 def test_identical_learners_are_tied_everywhere():
     rows = study(learners=("nnpu",))
     rows += [one | {"learner": "twin"} for one in rows]
-    standing = compare(rows)
+    standing = rank_learners(rows)
     assert [item.rank for item in standing.ranks] == [1.5, 1.5]
     assert [(item.lower, item.upper, item.first) for item in standing.ranks] == [
         (1.5, 1.5, 0.5)
@@ -253,16 +254,16 @@ def test_identical_learners_are_tied_everywhere():
 def test_a_difference_that_never_varies():
     rows = study(learners=("nnpu",), spread=0.0)
     rows += [one | {"learner": "more", "accuracy": one["accuracy"] + 0.1} for one in rows]
-    item = next(item for item in compare(rows).results if item.learner == "more")
+    item = next(item for item in rank_learners(rows).results if item.learner == "more")
     assert (item.std, item.t, item.p_value, item.verdict) == (0.0, math.inf, 0.0, "better")
 
 
 def test_one_learner_and_one_dataset_are_answers_too():
-    alone = compare(study(learners=("nnpu",)))
+    alone = rank_learners(study(learners=("nnpu",)))
     assert alone.friedman is None
     assert [item.rank for item in alone.ranks] == [1.0]
     assert alone.pairs == alone.against == ()
-    single = compare(study(datasets=("wine",)))
+    single = rank_learners(study(datasets=("wine",)))
     assert single.friedman is None
     assert any("need two of them. There are 1" in note for note in single.notes)
     assert all(math.isnan(item.p_nemenyi) for item in single.pairs)
@@ -275,7 +276,7 @@ def test_cells_of_one_dataset_count_once_unless_asked():
         for c in (0.05, 0.1, 0.5)
         for one in study(seed=int(100 * c))
     ]
-    once, each = compare(rows), compare(rows, block="cell")
+    once, each = rank_learners(rows), rank_learners(rows, block="cell")
     assert (once.n_blocks, each.n_blocks) == (4, 12)
     assert len(once.complete_cells) == len(each.complete_cells) == 12
     assert any("not independent" in note for note in each.notes)
@@ -289,7 +290,7 @@ def test_cells_of_one_dataset_count_once_unless_asked():
 def test_protocols_are_kept_apart():
     rows = study()
     rows += [one | {"protocol": "oracle", "accuracy": one["accuracy"] + 0.02} for one in rows]
-    honest, oracle = compare(rows), compare(rows, protocol="oracle")
+    honest, oracle = rank_learners(rows), rank_learners(rows, protocol="oracle")
     for one, other in zip(honest.results, oracle.results, strict=True):
         assert other.mean == pytest.approx(one.mean + 0.02)
 
@@ -301,16 +302,16 @@ def test_an_honest_result_stands_in_where_the_protocol_makes_no_difference():
         lost = {"status": "skipped", "reason": SELECTS_NOTHING, "accuracy": None}
         more = {} if chooses else lost
         rows.append(one | {"protocol": "oracle"} | more)
-    oracle = compare(rows, protocol="oracle")
+    oracle = rank_learners(rows, protocol="oracle")
     assert oracle.gaps == ()
-    assert oracle.to_dict()["results"] == compare(rows).to_dict()["results"]
+    assert oracle.to_dict()["results"] == rank_learners(rows).to_dict()["results"]
     assert any(
         note.startswith("20 results are those of the honest protocol") for note in oracle.notes
     )
     for one in rows:
         if one["protocol"] == "oracle" and one["learner"] == "vpu":
             one.update(reason="vpu needs rows of both classes")
-    assert "vpu" in {item.learner for item in compare(rows, protocol="oracle").left_out}
+    assert "vpu" in {item.learner for item in rank_learners(rows, protocol="oracle").left_out}
 
 
 def test_what_nobody_has_a_result_for_is_held_against_nobody():
@@ -318,38 +319,38 @@ def test_what_nobody_has_a_result_for_is_held_against_nobody():
     absent = [one | {"dataset": "far away"} for one in rows if one["dataset"] == rows[0]["dataset"]]
     for one in absent:
         one.update(status="skipped", reason="not at hand", accuracy=None)
-    found = compare(rows + absent + [one | {"dataset": "farther"} for one in absent])
-    assert found.left_out == compare(rows).left_out
-    assert found.ranks == compare(rows).ranks
+    found = rank_learners(rows + absent + [one | {"dataset": "farther"} for one in absent])
+    assert found.left_out == rank_learners(rows).left_out
+    assert found.ranks == rank_learners(rows).ranks
     assert {gap.reason for gap in found.gaps} >= {"skipped: not at hand"}
 
 
 def test_the_order_of_rows_makes_no_difference():
     rows = study()
     shuffled = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
-    assert compare(rows).to_dict() == compare(shuffled).to_dict()
-    assert compare(rows).to_dict() == compare(iter(rows)).to_dict()
+    assert rank_learners(rows).to_dict() == rank_learners(shuffled).to_dict()
+    assert rank_learners(rows).to_dict() == rank_learners(iter(rows)).to_dict()
 
 
 def test_another_learner_changes_no_result_of_a_cell():
-    few = compare(study(), baseline=None)
+    few = rank_learners(study(), baseline=None)
     more = study()
     more += [one | {"learner": "new", "accuracy": 0.1} for one in more if one["learner"] == "upu"]
-    kept = [item for item in compare(more, baseline=None).results if item.learner != "new"]
+    kept = [item for item in rank_learners(more, baseline=None).results if item.learner != "new"]
     assert [(item.mean, item.std) for item in few.results] == [
         (item.mean, item.std) for item in kept
     ]
 
 
 def test_without_a_baseline_nothing_is_tested_against_it():
-    standing = compare(study(), baseline=None)
+    standing = rank_learners(study(), baseline=None)
     assert standing.against == ()
     assert {item.verdict for item in standing.results} == {""}
     assert standing.friedman is not None
 
 
 def test_frames_have_a_row_for_each_thing():
-    standing = compare(study()[:-1])
+    standing = rank_learners(study()[:-1])
     sizes = {part: len(standing.to_frame(part)) for part in
              ("results", "ranks", "baseline", "pairs", "gaps")}  # fmt: skip
     assert sizes == {"results": 20, "ranks": 4, "baseline": 3, "pairs": 6, "gaps": 1}
@@ -361,7 +362,7 @@ def test_frames_have_a_row_for_each_thing():
 
 
 def test_results_cannot_be_changed_and_are_plain_in_json():
-    standing = compare(study())
+    standing = rank_learners(study())
     with pytest.raises(FrozenInstanceError):
         standing.metric = "f1"
     found = json.loads(json.dumps(standing.to_dict(), allow_nan=False))
@@ -377,7 +378,7 @@ def test_names_are_escaped_on_pages():
             one["learner"] = "<script>alert(1)</script>"
             one["reason"] = "<b>"
     rows[3].update(status="failed", reason="<img src=x>", accuracy=None)
-    page = compare(rows)._repr_html_()
+    page = rank_learners(rows)._repr_html_()
     assert "<script>alert" not in page
     assert "<img" not in page
     assert "&lt;script&gt;" in page
@@ -397,18 +398,18 @@ def test_names_are_escaped_on_pages():
 )
 def test_what_cannot_be_is_refused_in_one_line(change, says):
     with pytest.raises(InvalidInputError, match=says) as caught:
-        compare(study(), **change)
+        rank_learners(study(), **change)
     assert "\n" not in str(caught.value)
     assert "Got" in str(caught.value)
 
 
 def test_rows_that_are_no_rows_of_a_store_are_refused():
     with pytest.raises(InvalidInputError, match="one without 'protocol'"):
-        compare([{"accuracy": 1.0}])
+        rank_learners([{"accuracy": 1.0}])
     with pytest.raises(InvalidInputError, match="Got 0 rows"):
-        compare([])
+        rank_learners([])
     with pytest.raises(InvalidInputError, match="Got two for nnpu, adult"):
-        compare(study() + study(seed=1))
+        rank_learners(study() + study(seed=1))
 
 
 def test_a_whole_benchmark_takes_seconds():
@@ -420,7 +421,7 @@ def test_a_whole_benchmark_takes_seconds():
         for d, c, name, seed in product(range(8), range(1, 21), learners, range(10))
     ]
     started = time.perf_counter()
-    standing = compare(rows)
+    standing = rank_learners(rows)
     assert time.perf_counter() - started < 20
     assert len(standing.results) == 8 * 20 * 18
     # There is nothing to be found.

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store, merge
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 from recoup.bench.result_array import OLD_NAMES
 from recoup.bench.store import COUNTS, columns, export, number_columns
 from recoup.exceptions import InvalidInputError
@@ -439,7 +439,7 @@ def test_tables_exported_with_the_names_of_before_are_ranked_and_shown(tmp_path,
     old_rows = old_rows.to_pylist()
     assert "auc" in old_rows[0]
     for metric in ("auc", "roc_auc"):
-        found = compare(old_rows, metric, baseline=None, n_boot=10)
+        found = rank_learners(old_rows, metric, baseline=None, n_boot=10)
         assert found.metric == "roc_auc"
         assert {item.learner for item in found.results} == {"nnpu (epochs=5)", "upu (epochs=5)"}
         assert found.results[0].mean == pytest.approx(0.82)

@@ -1,6 +1,7 @@
 """Training and scoring from files: fit, score, evaluate."""
 
 import json
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from recoup import learners
+from recoup._core.registry import registered
 from recoup.cli import app
 
 FAST = ["--set", "epochs=8", "--set", "learning_rate=0.005", "--set", "batch_size=64"]
@@ -113,11 +115,78 @@ def test_other_learners(folder, key):
     assert np.mean((scored["p"] > 0.5) == np.load(folder / "new.npy")) > 0.8
 
 
+# Beside epochs and batches: as little as a fit can do.
+QUICK = {
+    "bagging-pu": ["n_estimators=3"],
+    "cgenpu": ["hidden_units=8", "least_steps=1"],
+    "dist-pu": ["warm_up_epochs=1"],
+    "holistic-pu": ["epochs=2", "trend_epochs=2"],
+    "lagam": ["warm_up_epochs=1", "clusters=2"],
+    "lbe": ["pretraining_steps=2", "steps_per_round=1"],
+    "mpe-pu": ["warm_up_epochs=1", "alpha=0.25"],
+    "pu-auc": ["n_basis=10", "n_folds=2"],
+    "pu-aul": ["n_basis=10", "n_folds=2"],
+    "puet": ["n_estimators=3"],
+    "pul-cpbf": ["fence_epochs=1"],
+    "pulda": ["warm_up_epochs=1"],
+    "robust-pu": ["passes=1", "warm_up_epochs=1"],
+    "vae-pu": ["hidden_units=8", "least_steps=1"],
+}
+LEARNERS = {
+    key: cls.tags
+    for key, cls in registered("learners").items()
+    if not cls.tags.requires_true_labels
+}
+
+
+@pytest.mark.parametrize("key", LEARNERS)
+@pytest.mark.filterwarnings("ignore::recoup.exceptions.RecoupWarning")
+def test_every_learner_scores_in_a_file_as_it_did_in_memory(key, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.random(220) < 0.4
+    X = rng.normal(size=(220, 2)) + 2 * y[:, None]
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame["flag"] = (y & (rng.random(220) < 0.5)).astype(int)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    fitted = []
+    save = learners.save
+
+    def watched(model, folder):
+        fitted.append(model)
+        return save(model, folder)
+
+    monkeypatch.setattr(learners, "save", watched)
+    settings = ["epochs=1", "batch_size=64"] if LEARNERS[key].backend == "torch" else []
+    given = [part for text in settings + QUICK.get(key, []) for part in ("--set", text)]
+    if LEARNERS[key].needs_alpha or key == "propensity-weighted":
+        given += ["--alpha", "0.25"]
+    out = tmp_path / "model"
+    command = ("fit", tmp_path / "rows.csv", "--label", "flag", "--learner", key, "--out", out)
+    run(*command, *given)
+    run("score", out, tmp_path / "rows.csv", "--out", tmp_path / "scored.parquet")
+    model, rows = fitted[0], pd.read_csv(tmp_path / "rows.csv")[["a", "b"]].to_numpy()
+    ranks = not hasattr(model, "predict_proba")
+    expected = model.decision_function(rows) if ranks else model.predict_proba(rows)[:, 1]
+    scored = pd.read_parquet(tmp_path / "scored.parquet")["score"]
+    np.testing.assert_allclose(scored, expected, rtol=1e-12)
+    assert scored.nunique() > 1
+
+
+def test_a_folder_with_other_types_ends_in_one_line(folder, tmp_path):
+    import skops.io
+
+    run("fit", folder / "train.csv", "--label", "flag", "--learner", "naive", "--out", tmp_path)
+    harm = {"fitted": {"classifier_": subprocess.Popen}, "parameters": {}}
+    (tmp_path / "learner.skops").write_bytes(skops.io.dumps(harm))
+    result = run("score", tmp_path, folder / "new.csv", "--out", tmp_path / "x.csv", code=2)
+    assert "does not trust subprocess.Popen" in " ".join(result.stderr.split())
+    assert not (tmp_path / "x.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--learner", "nnpuu"), "Did you mean 'nnpu'?"),
-        (("--learner", "naive"), "cannot keep 'naive' in a file without a pickle"),
         (("--learner", "pn"), "needs the true class of each row"),
         (("--learner", "vpu", "--alpha", "0.2"), "needs no --alpha for 'vpu'"),
         (("--alpha", "lots"), "--alpha to be a share"),

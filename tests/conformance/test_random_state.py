@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import recoup
 from recoup._core.constraints import RANDOM_STATE, constraints_of
 from recoup._core.registry import registered
-from recoup.bench.ranking import compare as compare_learners
+from recoup.bench.ranking import rank_learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import BaggingPU, ElkanNoto, TunedThreshold, WithPrior
 from recoup.priors import BBE
@@ -61,7 +61,7 @@ def folds(random_state):
 
 
 def ranks(random_state):
-    found = compare_learners(RESULTS, n_boot=50, random_state=random_state)
+    found = rank_learners(RESULTS, n_boot=50, random_state=random_state)
     return [(rank.learner, rank.lower, rank.upper) for rank in found.ranks]
 
 
@@ -97,7 +97,7 @@ CALLS = {
     ),
     "recoup.evaluation.evaluate": bands,
     "recoup.evaluation.compare": differences,
-    "recoup.bench.ranking.compare": ranks,
+    "recoup.bench.ranking.rank_learners": ranks,
     "recoup.learners.TunedThreshold": lambda r: (
         TunedThreshold(TREE.set_params(random_state=0), alpha=0.25, random_state=r)
         .fit(X, S)
@@ -143,7 +143,7 @@ def test_all_of_them_are_called_here():
     }
     assert len(estimators) >= len(registered("learners")) + len(registered("priors"))
     assert not set(found) - set(CALLS) - estimators
-    assert not set(CALLS) - set(found) - {"recoup.bench.ranking.compare"}
+    assert not set(CALLS) - set(found) - {"recoup.bench.ranking.rank_learners"}
 
 
 @pytest.mark.parametrize("room", ["learners", "priors"])

@@ -18,7 +18,7 @@ from commands import EXAMPLE, run
 from recoup import data, evaluate, learners, load_example, priors
 from recoup._core.registry import registered
 from recoup.bench import Plan, Store, read_plan
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 from recoup.bench.runner import run_work, trials
 from recoup.data import catalog
 from recoup.exceptions import InvalidInputError
@@ -230,7 +230,7 @@ def test_a_plan_is_a_file(tmp_path, monkeypatch):
     assert shown.exit_code == 0, shown.stderr
     plan = read_plan(path)
     assert len(plan.jobs()) == 2 * 2 * 3
-    standing = compare(finished(plan, tmp_path / "runs"), baseline="naive")
+    standing = rank_learners(finished(plan, tmp_path / "runs"), baseline="naive")
     assert standing.n_blocks == 2
     assert len(standing.ranks) == 3
     # Where the plans of recoup are, it has a name.

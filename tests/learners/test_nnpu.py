@@ -58,7 +58,7 @@ PUSHED_U = np.array([-0.015059, -0.034998, -0.005888])
 
 @pytest.mark.parametrize(
     ("params", "value", "share"),
-    [({}, 0.041657, 1.0), ({"gamma": 0.5, "beta": 0.1}, -0.058343, 0.5)],
+    [({}, 0.041657, 1.0), ({"ascent_share": 0.5, "tolerance": 0.1}, -0.058343, 0.5)],
 )
 def test_a_negative_risk_is_pushed_back(params, value, share):
     labeled, population = logits(*LOW_P), logits(*LOW_U)
@@ -75,7 +75,7 @@ def test_within_the_tolerance_nothing_is_corrected():
     assert negative.item() == pytest.approx(-0.396804, abs=1e-6)
     plain = risk(UPU, labeled, population, 0.5)
     assert plain.item() == pytest.approx(-0.355147, abs=1e-6)
-    tolerant = risk(NNPU, labeled, population, 0.5, beta=0.45)
+    tolerant = risk(NNPU, labeled, population, 0.5, tolerance=0.45)
     assert tolerant.item() == pytest.approx(plain.item(), abs=1e-12)
 
 
@@ -118,7 +118,7 @@ def test_same_seed_same_bits():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"loss": "hinge"}, {"correction": "none"}, {"beta": -1}, {"gamma": 2}]
+    "wrong", [{"loss": "hinge"}, {"correction": "none"}, {"tolerance": -1}, {"ascent_share": 2}]
 )
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(InvalidInputError, match=rf"NNPU.fit needs {next(iter(wrong))} to be"):

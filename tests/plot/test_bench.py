@@ -16,7 +16,7 @@ from recoup.bench.plots import (
     radar_display,
     trade_off_display,
 )
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 from recoup.exceptions import InvalidInputError
 from recoup.plot.bench import (
     CriticalDifferenceDisplay,
@@ -267,7 +267,7 @@ def test_what_cannot_be_drawn_is_refused(call, says):
 
 
 def test_standings_draw_themselves():
-    standing = compare(rows(), block="cell")
+    standing = rank_learners(rows(), block="cell")
     diagram = standing.plot(Figure().subplots())
     assert diagram.ranks.tolist() == [item.rank for item in standing.ranks]
     intervals = standing.plot_ranks(Figure().subplots())

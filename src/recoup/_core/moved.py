@@ -28,6 +28,9 @@ MOVED = {
     "recoup.scores.split": "recoup.scores.folds",
 }
 
+# Names that are others in the new module: the old one, by the new module.
+RENAMED = {"recoup.bench.ranking.compare": "rank_learners"}
+
 
 class _Forwarder:
     """Make a module that passes every question on to the one that took its place."""
@@ -45,7 +48,7 @@ class _Forwarder:
         )
 
         def ask(name: str) -> Any:
-            return getattr(import_module(new), name)
+            return getattr(import_module(new), RENAMED.get(f"{new}.{name}", name))
 
         module.__dict__["__getattr__"] = ask
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from recoup._core.checks import FloatArray, brief, did_you_mean
-from recoup.bench.result_array import Cell, Grid, average, grid_of, label_of, over_seeds
+from recoup.bench.result_array import Cell, ResultArray, average, label_of, over_seeds, result_array
 from recoup.exceptions import InvalidInputError
 from recoup.plot.bench import (
     LabelFrequencyDisplay,
@@ -226,7 +226,7 @@ def _grid(
     protocol: str,
     learners: Sequence[str] | None,
     caller: str,
-) -> Grid:
+) -> ResultArray:
     """Select a dataset and learners, and arrange them."""
     everything = list(rows)
     for what, wanted in (("dataset", [dataset]), ("learner", learners or [])):
@@ -242,7 +242,7 @@ def _grid(
         for row in everything
         if row["dataset"] == dataset and (learners is None or row["learner"] in learners)
     ]
-    return grid_of(kept, metric, protocol, caller)
+    return result_array(kept, metric, protocol, caller)
 
 
 def _one_of_each(cells: Sequence[Cell], names: Sequence[str], caller: str) -> None:

@@ -1,4 +1,4 @@
-"""compare: which learner is better, over seeds and datasets, and how sure that is.
+"""rank_learners: which learner is better, over seeds and datasets, and how sure that is.
 
 It reads the rows of a store and nothing else. A **cell** is one dataset with one design, labeling
 mechanism, label frequency and noise; a **block** is what tests over datasets count once, a dataset
@@ -19,7 +19,14 @@ from recoup._core.multiplicity import holm
 from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.text import show_percent
 from recoup.bench import hypothesis_tests
-from recoup.bench.result_array import Cell, Grid, average, grid_of, lower_is_better, over_seeds
+from recoup.bench.result_array import (
+    Cell,
+    ResultArray,
+    average,
+    lower_is_better,
+    over_seeds,
+    result_array,
+)
 from recoup.bench.standing import (
     Against,
     Block,
@@ -32,12 +39,12 @@ from recoup.bench.standing import (
 )
 from recoup.exceptions import InvalidInputError
 
-__all__ = ["Standing", "compare"]
+__all__ = ["Standing", "rank_learners"]
 
 ROUGH_BELOW = 10
 
 
-def compare(
+def rank_learners(
     rows: Iterable[Mapping[str, Any]],
     metric: str = "accuracy",
     *,
@@ -77,7 +84,7 @@ def compare(
         they do not take their missing cells from everybody.
     n_boot : int, default=2000
         Number of redraws of the seeds.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of the redraws.
 
     Returns
@@ -101,18 +108,18 @@ def compare(
     ...     for learner, level in (("nnpu", 0.8), ("upu", 0.75), ("dist-pu", 0.83))
     ...     for seed in range(5)
     ... ]
-    >>> standing = compare(rows)
+    >>> standing = rank_learners(rows)
     >>> standing
     Standing(accuracy, honest: dist-pu 1.00, nnpu 2.00, upu 3.00; 6 of 6 datasets)
     >>> [(item.learner, item.better, item.worse) for item in standing.against]
     [('dist-pu', 6, 0), ('upu', 0, 6)]
     """
     _check(block, level, min_coverage, n_boot)
-    grid = grid_of(rows, metric, protocol, "compare")
+    grid = result_array(rows, metric, protocol, "rank_learners")
     if baseline is not None and baseline not in grid.learners:
         raise InvalidInputError(
-            f"compare needs its baseline among the learners of the rows. Got {brief(baseline)!r} "
-            f"and learners {brief(', '.join(grid.learners), 200)}."
+            f"rank_learners needs its baseline among the learners of the rows. Got "
+            f"{brief(baseline)!r} and learners {brief(', '.join(grid.learners), 200)}."
             f"{did_you_mean(baseline, grid.learners)} Pass one of them, or baseline=None."
         )
     sign = -1.0 if lower_is_better(grid.metric) else 1.0
@@ -158,20 +165,20 @@ def compare(
 def _check(block: str, level: float, min_coverage: float, n_boot: int) -> None:
     if block not in get_args(Block):
         raise InvalidInputError(
-            f"compare needs block to be 'dataset' (cells of a dataset are averaged, and count "
-            f"once) or 'cell' (each counts). Got {brief(block)}."
+            f"rank_learners needs block to be 'dataset' (cells of a dataset are averaged, and "
+            f"count once) or 'cell' (each counts). Got {brief(block)}."
         )
     for name, value in (("level", level), ("min_coverage", min_coverage)):
         if not 0 < value < 1 and not (name == "min_coverage" and value in (0, 1)):
             raise InvalidInputError(
-                f"compare needs {name} between 0 and 1: it is a share. Got {brief(value)}."
+                f"rank_learners needs {name} between 0 and 1: it is a share. Got {brief(value)}."
             )
     if n_boot < 1:
-        raise InvalidInputError(f"compare needs n_boot of at least 1. Got {brief(n_boot)}.")
+        raise InvalidInputError(f"rank_learners needs n_boot of at least 1. Got {brief(n_boot)}.")
 
 
 def _cell_results(
-    grid: Grid, baseline: str | None, level: float, sign: float
+    grid: ResultArray, baseline: str | None, level: float, sign: float
 ) -> tuple[CellResult, ...]:
     """Summarize each learner in each cell, and test it against the baseline."""
     n = np.isfinite(grid.values).sum(axis=2)
@@ -217,7 +224,7 @@ def _cell_results(
     return tuple(results)
 
 
-def _left_out(grid: Grid, min_coverage: float) -> tuple[LeftOut, ...]:
+def _left_out(grid: ResultArray, min_coverage: float) -> tuple[LeftOut, ...]:
     """Name the learners that are not ranked.
 
     What nobody has a result for, such as a dataset that is not at hand, is held against nobody.
@@ -246,7 +253,7 @@ def _left_out(grid: Grid, min_coverage: float) -> tuple[LeftOut, ...]:
     return tuple(found)
 
 
-def _complete(grid: Grid, ranked: list[str]) -> tuple[FloatArray, tuple[Cell, ...]]:
+def _complete(grid: ResultArray, ranked: list[str]) -> tuple[FloatArray, tuple[Cell, ...]]:
     """Keep the cells, and in them the seeds, for which every ranked learner has a result."""
     chosen = [grid.learners.index(name) for name in ranked]
     values = grid.values[:, chosen]
@@ -268,7 +275,7 @@ def _over_blocks(
 
 
 def _ranks(
-    grid: Grid,
+    grid: ResultArray,
     ranked: list[str],
     shared: FloatArray,
     cells: tuple[Cell, ...],
@@ -293,7 +300,7 @@ def _ranks(
         by_dataset=block == "dataset",
         higher_is_better=sign > 0,
         n_boot=n_boot,
-        rng=named_rng(as_seed(random_state, "compare"), "compare", "ranks"),
+        rng=named_rng(as_seed(random_state, "rank_learners"), "compare", "ranks"),
     )
     freedom = sum(n - 1 for n in n_seeds)
     lower, upper = hypothesis_tests.rank_intervals(mean_ranks, draws, freedom, 1 - level)
@@ -322,7 +329,11 @@ def _counts(differences: FloatArray) -> tuple[int, int, int]:
 
 
 def _against(
-    grid: Grid, results: tuple[CellResult, ...], baseline: str | None, block: Block, sign: float
+    grid: ResultArray,
+    results: tuple[CellResult, ...],
+    baseline: str | None,
+    block: Block,
+    sign: float,
 ) -> tuple[Against, ...]:
     """Set each learner against the baseline, on the cells that both have."""
     found: list[Against] = []
@@ -400,7 +411,7 @@ def _pairs(
 
 
 def _notes(
-    grid: Grid,
+    grid: ResultArray,
     ranked: list[str],
     shared: FloatArray,
     complete: tuple[Cell, ...],

@@ -123,7 +123,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class ResultArray:
     """One metric of all runs of a protocol.
 
     Attributes
@@ -165,7 +165,9 @@ class Grid:
         return {name for name, family in self.families.items() if family == REFERENCE}
 
 
-def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, caller: str) -> Grid:
+def result_array(
+    rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, caller: str
+) -> ResultArray:
     """Arrange rows of one protocol by cell, learner and seed.
 
     A learner that selects no weights is skipped by the oracle protocol; its honest result, which
@@ -184,7 +186,7 @@ def grid_of(rows: Iterable[Mapping[str, Any]], metric: str, protocol: str, calle
 
     Returns
     -------
-    Grid
+    ResultArray
     """
     everything = renamed(rows)
     metric = OLD_NAMES.get(metric, metric)
@@ -253,7 +255,7 @@ def _arrange(
     reasons: dict[Key, str],
     families: dict[str, str],
     lent: int,
-) -> Grid:
+) -> ResultArray:
     keys = [*found, *reasons]
     cells = sorted({key[0] for key in keys}, key=_order)
     learners = sorted({key[1] for key in keys})
@@ -275,7 +277,7 @@ def _arrange(
         missing.setdefault((learner, cell, why), []).append(seed)
     gaps = [Gap(name, cell, tuple(lost), why) for (name, cell, why), lost in missing.items()]
     gaps.sort(key=lambda gap: (gap.learner, _order(gap.cell), gap.seeds))
-    return Grid(
+    return ResultArray(
         metric,
         tuple(cells),
         tuple(learners),

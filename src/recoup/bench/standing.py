@@ -190,7 +190,7 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing:
-    """How learners stand by one metric. Made by :func:`~recoup.bench.ranking.compare`.
+    """How learners stand by one metric. Made by :func:`~recoup.bench.ranking.rank_learners`.
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,7 +65,7 @@ def fit(
     from recoup._core.files import check_own_folder
 
     check_output(scores, TABLES, "--scores", file, "the rows")
-    check_own_folder(out, (COLUMNS,), "learner.safetensors")
+    check_own_folder(out, (COLUMNS,), "learner.json")
     model = _made(learner, alpha, scheme, setting or [], seed)
     from recoup.cli._features import check_features, encode, learn_columns, read_labels
     from recoup.data.readers import read_table
@@ -122,31 +123,24 @@ def score(
     with progress(f"Scoring {Path(file).name}", as_json):
         values = _scores_of(learner, X)
         _write_scores(source, values, out, column)
-    facts = {"rows": len(values), "called positive": int(learner.predict(X).sum())}
+    facts = {"rows": len(values)}
+    # A ranking alone, such as that of pu-aul without alpha, does not say where positives end.
+    with suppress(InvalidInputError):
+        facts["called positive"] = int(learner.predict(X).sum())
     if as_json:
         print_json({"out": str(out), "column": column} | facts)
         return
     console = stdout()
-    console.print(
-        plain(f"{facts['rows']:,} rows scored, {facts['called positive']:,} called positive.")
-    )
+    called = f", {facts['called positive']:,} called positive" if len(facts) > 1 else ""
+    console.print(plain(f"{facts['rows']:,} rows scored{called}."))
     print_written(console, [out])
 
 
 def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> Any:
     """Build the learner that was asked for, or say what does not fit it."""
     from recoup import learners
-    from recoup._core.registry import registered
 
     model = learners.make(key, random_state=seed)
-    known = registered("learners")
-    if not model.keeps_plain_state:
-        savable = [name for name, cls in known.items() if cls.keeps_plain_state]
-        kept = [name for name in savable if not known[name].tags.requires_true_labels]
-        raise InvalidInputError(
-            f"fit cannot keep {key!r} in a file without a pickle, which could harm whoever reads "
-            f"it. Use it from Python, or choose one of: {', '.join(kept)}."
-        )
     if model.tags.requires_true_labels:
         raise InvalidInputError(
             f"fit cannot train {key!r}: it needs the true class of each row, which PU data lack."

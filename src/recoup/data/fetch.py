@@ -91,7 +91,10 @@ def fetch(entry: Entry) -> Path:
             f"To go on, {remedy}"
         )
     failures = []
-    ways = ((entry.download, write_downloaded), (entry.source, WRITERS[entry.kind]))
+    ways: tuple[tuple[Download | Source | None, Callable[..., None]], ...] = (
+        (entry.download, write_downloaded),
+        (entry.source, WRITERS[entry.kind]),
+    )
     for place, write in ways:
         if place is None:
             continue

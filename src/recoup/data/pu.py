@@ -262,7 +262,7 @@ class PUDataset:
         ----------
         test_size : float, default=0.2
             Share of the labeled and of the unlabeled rows in the second part.
-        random_state : int, default=0
+        random_state : int, Generator, RandomState or None, default=0
             The same number gives the same parts.
 
         Returns

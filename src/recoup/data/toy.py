@@ -254,7 +254,7 @@ def two_gaussians(
         Distance of the two means.
     dim : int, default=10
         Number of coordinates; all but the first are noise.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         The same number gives the same rows.
 
     Returns
@@ -297,7 +297,7 @@ def two_ramps(
         Chance of a row to be positive.
     power : float, default=2.0
         Above 1. Positives have density ``power * x**(power - 1)``, negatives the same in 1 - x.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         The same number gives the same rows.
 
     Returns
@@ -338,7 +338,7 @@ def two_uniforms(
         Chance of a row to be positive.
     overlap : float, default=0.5
         Share of either class that lies where the other does, from 0 (apart) to 1 (the same).
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         The same number gives the same rows.
 
     Returns

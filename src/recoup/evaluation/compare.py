@@ -79,7 +79,7 @@ def compare(
         Level of intervals and bounds.
     n_boot : int, default=2000
         Bootstrap replicates for areas and bands of each model. 0 leaves them out.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
 
     Returns

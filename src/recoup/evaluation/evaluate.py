@@ -75,7 +75,7 @@ def evaluate(
     n_boot : int, default=2000
         Bootstrap replicates for areas and bands, and permutations for the baseline. 0 leaves
         them out.
-    random_state : int, Generator or None, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. None gives other numbers at each call.
     sample_weight : array-like of shape (n,), optional
         Row weights.

@@ -134,8 +134,6 @@ class PULearner(ClassifierMixin, BaseEstimator):
         "alpha": Checked(check_learned_alpha),
         "random_state": RANDOM_STATE,
     }
-    # Whether what is fitted is numbers and words alone, which learners.save can write.
-    keeps_plain_state: ClassVar[bool] = False
     random_state: Any
     alpha_: float | None
     prior_: PriorEstimate | None
@@ -257,6 +255,9 @@ class PULearner(ClassifierMixin, BaseEstimator):
         A subclass adds what its parameters must be together.
         """
         check_parameters(self, caller)
+
+    def _check_restored(self, caller: str) -> None:
+        """Refuse what was read from a file if compiled code would follow it astray."""
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""

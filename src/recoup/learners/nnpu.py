@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 class NNPU(UPU):
     r"""Unbiased PU risk that is pushed back up where its negative part falls below zero.
 
-    With :math:`r = R_U^- - \pi R_P^-`, a step minimizes :math:`\pi R_P^+ + r` where
-    :math:`r \ge -\beta`, and :math:`-\gamma r` alone elsewhere: the risk of negatives cannot be
-    negative, so there the network has learned the labeled rows by heart.
+    With :math:`r = R_U^- - \pi R_P^-`, a step minimizes :math:`\pi R_P^+ + r` where r is not below
+    minus the ``tolerance``, and ``ascent_share`` times :math:`-r` alone elsewhere: the risk of
+    negatives cannot be negative, so there the network has learned the labeled rows by heart.
 
     Parameters
     ----------
     correction : {"ascent", "clamp"}, default="ascent"
         What a step does where the negative part r of the risk is too low: go against r and nothing
         else, as published, or take r as zero, so that it learns from the positive part alone.
-    beta : float, default=0.0
+    tolerance : float, default=0.0
         How far the negative part r of the risk may fall below zero before it counts as too low. The
         published value is 0; a little more lets noisy small batches pass.
-    gamma : float, default=1.0
+    ascent_share : float, default=1.0
         Share of a full step to go against r where it is too low, from 0 to 1. The published value
         is 1.
     alpha : float, PriorEstimate or str, default="estimate"
@@ -150,22 +150,23 @@ class NNPU(UPU):
     )
     constraints: ClassVar[Constraints] = {
         "correction": Words("ascent", "clamp"),
-        "beta": Number(least=0),
-        "gamma": Number(least=0, most=1),
+        "tolerance": Number(least=0),
+        "ascent_share": Number(least=0, most=1),
     }
 
     correction: Literal["ascent", "clamp"] = "ascent"
-    beta: float = 0.0
-    gamma: float = 1.0
+    tolerance: float = 0.0
+    ascent_share: float = 1.0
 
     def _risk(self, labeled: Tensor, population: Tensor) -> Tensor:
         import torch
 
         assert self.pi_ is not None
         positive, negative = pu_risks(labeled, population, self.pi_, self.loss)
-        bounded = positive + negative.clamp(min=-self.beta)
+        bounded = positive + negative.clamp(min=-self.tolerance)
         if self.correction == "clamp":
             return bounded
-        step = torch.where(negative < -self.beta, -self.gamma * negative, positive + negative)
+        ascent = -self.ascent_share * negative
+        step = torch.where(negative < -self.tolerance, ascent, positive + negative)
         # The gradient is that of the step, the value that of the risk.
         return step + (bounded - step).detach()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Literal, get_args
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from recoup._core.checks import FloatArray, Scheme
+from recoup._core.checks import FloatArray, Scheme, brief
 from recoup._core.constraints import (
     N_JOBS,
     SCHEME,
@@ -169,7 +170,6 @@ class PUET(PULearner):
         "min_samples_leaf": WholeNumber(),
         "n_jobs": N_JOBS,
     }
-    keeps_plain_state: ClassVar[bool] = True
     alpha_: float
 
     def __init__(
@@ -256,6 +256,29 @@ class PUET(PULearner):
             self.node_shares_,
             self.node_votes_,
         )
+
+    def _check_restored(self, caller: str) -> None:
+        from recoup.learners.object_file import check_steps
+
+        try:
+            forest: list[Any] = [np.asarray(part) for part in self._forest()]
+            roots, features, _, rights, *_ = forest
+            kinds = "".join(part.dtype.kind for part in forest)
+            if kinds != "iififi" or len({part.shape for part in forest[1:]}) != 1:
+                raise ValueError("other arrays")
+            if roots[0] != 0 or roots[-1] != len(features) or (np.diff(roots) < 1).any():
+                raise ValueError("other roots")
+            for first, end in pairwise(roots.tolist()):
+                tree = slice(first, end)
+                lefts = np.arange(1, end - first + 1)
+                check_steps(
+                    features[tree] >= 0, lefts, rights[tree], features[tree], self.n_features_in_
+                )
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{caller} finds trees that lead nowhere: the file is damaged or made up. Fit and "
+                f"save the learner again. ({brief(str(error), 80)})"
+            ) from error
 
     def _n_features_to_try(self, n_features: int) -> int:
         if self.max_features is None:

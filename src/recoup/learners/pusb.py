@@ -25,10 +25,10 @@ class PUSB(NNPU):
     correction : {"ascent", "clamp"}, default="ascent"
         What a step does where the negative part r of the risk is too low: go against r and nothing
         else, as published, or take r as zero, so that it learns from the positive part alone.
-    beta : float, default=0.0
+    tolerance : float, default=0.0
         How far the negative part r of the risk may fall below zero before it counts as too low. The
         published value is 0; a little more lets noisy small batches pass.
-    gamma : float, default=1.0
+    ascent_share : float, default=1.0
         Share of a full step to go against r where it is too low, from 0 to 1. The published value
         is 1.
     alpha : float, PriorEstimate or str, default="estimate"

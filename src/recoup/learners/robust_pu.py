@@ -141,10 +141,10 @@ class RobustPU(NNPU):
         What a step does where the negative part r of the risk is too low: go against r and nothing
         else, as published, or take r as zero, so that it learns from the positive part alone. Used
         in the warm-up only.
-    beta : float, default=0.0
+    tolerance : float, default=0.0
         How far the negative part r of the risk may fall below zero before it counts as too low. The
         published value is 0; a little more lets noisy small batches pass. Used in the warm-up only.
-    gamma : float, default=1.0
+    ascent_share : float, default=1.0
         Share of a full step to go against r where it is too low, from 0 to 1. The published value
         is 1. Used in the warm-up only.
     alpha : float, PriorEstimate or str, default="estimate"

@@ -1,9 +1,15 @@
-"""Keep fitted learners in a folder: numbers as safetensors, the rest as JSON, never a pickle."""
+"""Keep fitted learners in a folder, never as a pickle.
+
+What words can say is JSON. Networks are numbers in a file of safetensors; what other learners have
+fitted, such as a classifier of scikit-learn, is in a file of skops.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +18,16 @@ import numpy as np
 from recoup._core import registry as _registry
 from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import brief
+from recoup._core.files import check_writable, writing
 from recoup._core.optional import require
 from recoup._core.version import installed_version
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import PULearner
+from recoup.learners.object_file import packed, unpacked
 from recoup.priors.results import PriorEstimate
 
-FACTS, NUMBERS = "learner.json", "learner.safetensors"
-FORMAT = 1
+FACTS, NUMBERS, OBJECTS = "learner.json", "learner.safetensors", "learner.skops"
+FORMAT = 2
 # What scikit-learn's fitted attributes look like; parts of a network follow a slash.
 FITTED = re.compile(r"[a-z]\w*_(/.+)?")
 PLAIN = (bool, int, float, str, type(None))
@@ -44,8 +52,8 @@ def save(learner: PULearner, folder: str | Path) -> Path:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(learner)
-    target = Path(folder)
     arrays: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
     fitted: dict[str, Any] = {}
     for name, value in vars(learner).items():
         if not name.endswith("_") or name.startswith("_"):
@@ -55,29 +63,57 @@ def save(learner: PULearner, folder: str | Path) -> Path:
             arrays |= {f"{name}/{part}": _array(tensor) for part, tensor in weights.items()}
         elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
             arrays[name] = np.array(value)
+        elif (said := _plain(value)) is _UNSAID:
+            objects[name] = value
         else:
-            fitted[name] = _plain(value, f"{type(learner).__name__}.{name}")
-    given = {name: _given(value, learner) for name, value in learner.get_params(False).items()}
+            fitted[name] = said
+    parameters = learner.get_params(deep=False)
+    given = {name: _given(value, learner) for name, value in parameters.items()}
+    unsaid = [name for name, value in given.items() if value is _UNSAID]
+    has_network = any("/" in name for name in arrays)
+    models = [name for name in unsaid if hasattr(parameters[name], "get_params")]
+    if has_network:
+        models = []
+    if has_network and objects:
+        name, value = next(iter(objects.items()))
+        raise InvalidInputError(
+            f"learners.save cannot keep {type(learner).__name__}.{name}, a "
+            f"{type(value).__name__}, beside a network. Keep the learner by other means."
+        )
     facts = {
         "format": FORMAT,
-        "recoup": installed_version(),
+        "versions": {
+            "recoup": installed_version(),
+            **{name: version(name) for name in ("numpy", "scikit-learn", "skops")},
+        },
         "learner": learner.tags.key,
         "parameters": {name: value for name, value in given.items() if value is not _UNSAID},
-        "left_out": [name for name, value in given.items() if value is _UNSAID],
+        "left_out": [name for name in unsaid if name not in models],
         "fitted": fitted,
+        "file": NUMBERS if has_network else OBJECTS,
     }
-    return _write(target, facts, arrays)
+    if has_network:
+        content = _safetensors("learners.save").save(arrays)
+    else:
+        content = packed(
+            {"fitted": arrays | objects, "parameters": {name: parameters[name] for name in models}}
+        )
+    return _write(Path(folder), facts, content)
 
 
-def load(folder: str | Path, **parameters: Any) -> PULearner:
+def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any) -> PULearner:
     """Read a learner that :func:`save` wrote.
 
-    Nothing in the folder is run: a folder from somebody else can be wrong, but not harmful.
+    Nothing in the folder is run: a folder from somebody else can be wrong, but not harmful. Only
+    objects of recoup, and of those parts of scikit-learn that can do no harm, are built.
 
     Parameters
     ----------
     folder : str or Path
-        Where ``learner.json`` and ``learner.safetensors`` are.
+        With ``learner.json``, and ``learner.safetensors`` or ``learner.skops``.
+    trusted : collection of str, default=()
+        Full names of other types to build, such as that of a classifier of your own. They can do
+        anything: name them only if you know who made the folder.
     **parameters
         Parameters of the learner in place of the saved ones, such as ``device``, or ``network``
         if it was a function of your own.
@@ -87,24 +123,31 @@ def load(folder: str | Path, **parameters: Any) -> PULearner:
     PULearner
         Fitted, as it was saved.
     """
-    from safetensors import SafetensorError
-
-    numpy_files: Any = require(
-        "safetensors.numpy", purpose="learners.load", install="'recoup[torch]'"
-    )
     source = Path(folder)
     try:
-        facts = json.loads((source / FACTS).read_bytes())
-        arrays = numpy_files.load_file(source / NUMBERS)
+        facts = json.loads(_content(source / FACTS))
+        if facts["format"] != FORMAT:
+            raise ValueError("another format")
         key, known = facts["learner"], dict(facts["parameters"])
-        fitted, left_out = dict(facts["fitted"]), list(facts["left_out"])
-        strange = [name for name in (*fitted, *arrays) if not FITTED.fullmatch(name)]
+        fitted, left_out = dict(facts["fitted"]), [str(name) for name in facts["left_out"]]
+        if facts["file"] == NUMBERS:
+            kept = _safetensors("learners.load").load(_content(source / NUMBERS))
+        else:
+            where = brief(str(source / OBJECTS), 200)
+            objects = unpacked(_content(source / OBJECTS), trusted, where)
+            kept, known = dict(objects["fitted"]), known | objects["parameters"]
+        strange = [name for name in (*fitted, *kept) if not FITTED.fullmatch(name)]
         if strange:
             raise ValueError(strange[0])
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        restored = {name: _restored(value) for name, value in fitted.items()}
+    except (InvalidInputError, ImportError):
+        raise
+    # Whatever is raised over files that somebody else wrote; safetensors has an error of its own.
+    except Exception as error:
         raise InvalidInputError(
             f"learners.load cannot read a learner from {brief(str(source), 200)}: it needs whole "
-            f"files {FACTS} and {NUMBERS}, as recoup writes them. ({type(error).__name__})"
+            f"files {FACTS} and {NUMBERS} or {OBJECTS}, as this version of recoup writes them. "
+            f"({type(error).__name__})"
         ) from error
     missing = sorted(set(left_out) - set(parameters))
     if missing:
@@ -112,18 +155,28 @@ def load(folder: str | Path, **parameters: Any) -> PULearner:
             f"learners.load needs {', '.join(missing)}, which {brief(str(source), 200)} could not "
             f"hold. Pass what the learner was made with."
         )
-    learner: PULearner = _registry.make("learners", key, "learners.load", **(known | parameters))
-    for name, value in fitted.items():
-        setattr(learner, name, _restored(value))
+    try:
+        learner: PULearner = _registry.make(
+            "learners", key, "learners.load", **(known | parameters)
+        )
+    except TypeError as error:
+        raise InvalidInputError(
+            f"learners.load cannot build {brief(key)!r} from {brief(str(source), 200)}: "
+            f"{brief(str(error), 120)}. Fit and save the learner again."
+        ) from error
+    for name, value in restored.items():
+        setattr(learner, name, value)
     parts: dict[str, dict[str, Any]] = {}
-    for name, values in arrays.items():
+    for name, values in kept.items():
         owner, _, part = name.partition("/")
         if part:
             parts.setdefault(owner, {})[part] = values
         else:
-            setattr(learner, name, values if values.ndim else values[()])
+            plain = isinstance(values, np.ndarray) and not values.ndim
+            setattr(learner, name, values[()] if plain else values)
     for owner, weights in parts.items():
         setattr(learner, owner, _network(learner, owner, weights, source))
+    learner._check_restored(f"learners.load of {brief(str(source), 200)}")
     return learner
 
 
@@ -146,24 +199,24 @@ def _given(value: Any, learner: PULearner) -> Any:
     return None if value is learner.random_state else _UNSAID
 
 
-def _plain(value: Any, name: str) -> Any:
-    """Write what was fitted in words that :func:`_restored` understands."""
+def _plain(value: Any) -> Any:
+    """Write what was fitted in words that :func:`_restored` understands, if it has such words."""
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, PriorEstimate):
         return {"kind": "prior", "alpha": value.alpha, "beta": value.beta, "method": value.method}
-    if isinstance(value, tuple):
-        return {"kind": "tuple", "items": [_plain(part, name) for part in value]}
-    if isinstance(value, list):
-        return [_plain(part, name) for part in value]
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
         return {"kind": "names", "items": [str(part) for part in value]}
+    if type(value) in (tuple, list):
+        items = [_plain(part) for part in value]
+        if any(part is _UNSAID for part in items):
+            return _UNSAID
+        return {"kind": "tuple", "items": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(part, str) for part in value):
-        return {"kind": "dict", "items": {key: _plain(part, name) for key, part in value.items()}}
-    raise InvalidInputError(
-        f"learners.save cannot keep {name}, a {type(value).__name__}, without a pickle. Keep the "
-        f"learner by other means, such as skops or joblib."
-    )
+        parts = {key: _plain(part) for key, part in value.items()}
+        if not any(part is _UNSAID for part in parts.values()):
+            return {"kind": "dict", "items": parts}
+    return _UNSAID
 
 
 def _restored(value: Any) -> Any:
@@ -185,6 +238,17 @@ def _array(tensor: Any) -> Any:
     return np.ascontiguousarray(tensor.detach().cpu().numpy())
 
 
+def _safetensors(purpose: str) -> Any:
+    return require("safetensors.numpy", purpose=purpose, install="'recoup[torch]'")
+
+
+def _content(path: Path) -> bytes:
+    # A device or a pipe would never end.
+    if not path.is_file():
+        raise FileNotFoundError(path.name)
+    return path.read_bytes()
+
+
 def _network(learner: Any, name: str, weights: dict[str, Any], source: Path) -> Any:
     """Build the network anew and fill it with the saved weights."""
     import torch
@@ -200,19 +264,17 @@ def _network(learner: Any, name: str, weights: dict[str, Any], source: Path) -> 
     return network.eval()
 
 
-def _write(target: Path, facts: dict[str, Any], arrays: dict[str, Any]) -> Path:
-    numpy_files: Any = require(
-        "safetensors.numpy", purpose="learners.save", install="'recoup[torch]'"
-    )
-    from recoup._core.files import check_writable, writing
-
+def _write(target: Path, facts: dict[str, Any], content: bytes) -> Path:
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(
             f"learners.save cannot write to {brief(str(target), 200)}: {error.strerror}."
         ) from error
-    with writing(*(check_writable(target / name) for name in (NUMBERS, FACTS))) as (first, second):
-        first.write_bytes(numpy_files.save(arrays))
+    names = (facts["file"], FACTS)
+    with writing(*(check_writable(target / name) for name in names)) as (first, second):
+        first.write_bytes(content)
         second.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    # What another learner left there would only confuse.
+    (target / (NUMBERS if facts["file"] == OBJECTS else OBJECTS)).unlink(missing_ok=True)
     return target

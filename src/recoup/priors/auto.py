@@ -83,7 +83,7 @@ class Auto(ScorePriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
 
     Attributes
@@ -262,7 +262,7 @@ def estimate(
         Features, instead of scores: a classifier is then fitted and scored out of fold.
     method : str, default="auto"
         The combination that measures best, or the key of one estimator (``recoup list priors``).
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
     beta : float, "estimate" or None, default=None
         What is known about the labels: the share of true positives among them (1.0 if every

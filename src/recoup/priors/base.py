@@ -71,7 +71,7 @@ class PriorEstimator(BaseEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
 
     Attributes
@@ -244,7 +244,7 @@ class ScorePriorEstimator(PriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
     """
 
@@ -363,7 +363,7 @@ class FeaturePriorEstimator(PriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
     """
 

@@ -19,7 +19,7 @@ from recoup.scores.table import ScoreTable
 MAX_RATIO = 50.0
 # More unlabeled rows than this are represented by as many quantiles.
 MAX_POINTS = 10_000
-# Grid steps per bandwidth: fine enough for a relative error below 1e-3 in the tails.
+# ResultArray steps per bandwidth: fine enough for a relative error below 1e-3 in the tails.
 STEPS, MAX_GRID = 24, 2**15
 TOLERANCE, GRID_STEP, KNEE = 1e-5, 0.001, 0.05
 
@@ -62,7 +62,7 @@ class DEDPUL(ScorePriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
 
     Attributes

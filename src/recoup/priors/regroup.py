@@ -63,7 +63,7 @@ class Regroup(ScorePriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
     frac : float, default=0.1
         Share p of the unlabeled rows, from the highest score down, that are copied. If labeled

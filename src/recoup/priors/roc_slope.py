@@ -60,7 +60,7 @@ class ROCSlope(ScorePriorEstimator):
         How many times rows are drawn for the interval. More draws make it steadier and slower.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. The same number gives the same estimate.
 
     Attributes

@@ -316,7 +316,7 @@ def scar_test(
         Simulated sets of labels.
     classifier : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         What ranks the rows, as ``transform`` of the prior estimators.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
 
     Returns

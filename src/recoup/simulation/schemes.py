@@ -119,7 +119,7 @@ def simulate(
     overlap : bool, default=False
         Draw case-control data as PU-Bench does: all rows are unlabeled, and the labeled ones
         come a second time, with the same ``row_id``.
-    random_state : int, default=0
+    random_state : int, Generator, RandomState or None, default=0
         The same number gives the same rows.
     name : str, optional
         What the rows are.

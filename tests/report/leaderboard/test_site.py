@@ -36,7 +36,7 @@ from leaderboard_pages import (
     table_of,
 )
 from recoup.bench.job import SELECTS_NOTHING
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
 from recoup.report.leaderboard.site import SCRIPTS, write_site
@@ -183,7 +183,7 @@ def test_the_download_of_results_has_every_digit(show, rows):
 
 def test_the_board_marks_best_second_and_significance(show, rows):
     page = show("board", **CONVENTIONAL)
-    standing = compare(board_rows(rows), "accuracy", baseline="nnpu")
+    standing = rank_learners(board_rows(rows), "accuracy", baseline="nnpu")
     heads = heads_of(page, "board")
     assert heads[1:-1] == sorted(DATASETS)
     cells = {
@@ -251,7 +251,7 @@ def test_an_honest_run_stands_in_for_a_learner_that_chooses_no_weights(show, row
     )
     item = next(
         item
-        for item in compare(own, "accuracy", protocol="oracle").results
+        for item in rank_learners(own, "accuracy", protocol="oracle").results
         if (item.learner, item.cell.dataset) == ("upu", "mnist") and item.cell.mechanism == "scar"
     )
     line = next(cells for cells in table_of(page, "board") if cells[0].startswith("upu"))
@@ -285,7 +285,7 @@ def test_figures_that_a_caller_publishes_are_shown(show, rows, tmp_path):
 def test_the_download_of_the_board_has_tests_and_published_figures(show, rows):
     page = show("board", **CONVENTIONAL)
     lines = {line["learner"]: line for line in csv_of(page, page.locator(".tool", has_text="CSV"))}
-    for item in compare(board_rows(rows), "accuracy", baseline="nnpu").results:
+    for item in rank_learners(board_rows(rows), "accuracy", baseline="nnpu").results:
         line = lines.get(item.learner) or lines[f"'{item.learner}"]
         name = item.cell.dataset
         assert float(line[f"{name} mean"]) == pytest.approx(item.mean, rel=1e-14)

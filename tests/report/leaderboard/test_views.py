@@ -25,12 +25,12 @@ from leaderboard_pages import (
     summary,
     table_of,
 )
-from recoup.bench.ranking import compare
+from recoup.bench.ranking import rank_learners
 
 
 def test_ranks_are_those_of_the_comparison(show, rows):
     page = show("ranks", **CONVENTIONAL)
-    standing = compare(board_rows(rows), "accuracy", baseline="nnpu", n_boot=500)
+    standing = rank_learners(board_rows(rows), "accuracy", baseline="nnpu", n_boot=500)
     lines = {line["learner"].lstrip("'"): line for line in figure_csv(page)}
     assert set(lines) == {item.learner for item in standing.ranks}
     for item in standing.ranks:

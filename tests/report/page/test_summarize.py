@@ -13,12 +13,11 @@ import pytest
 
 import recoup
 from recoup._core.files import write_file
-from recoup._core.text import of_ten
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
 from recoup.report import Report, summarize
 from recoup.report.page.models import about_leader, summarize_comparison
 from recoup.report.page.render import FIGURES, shorten
-from recoup.report.page.verdict import headline, verdict
+from recoup.report.page.verdict import headline, of_ten, verdict
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

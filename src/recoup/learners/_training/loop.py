@@ -172,7 +172,6 @@ class TorchPULearner(PULearner):
         "device": Instance(str, "the name of a device, such as 'auto', 'cpu' or 'cuda'"),
         "progress": Flag() | Nothing(),
     }
-    keeps_plain_state: ClassVar[bool] = True
     # What "auto" means for a learner.
     natural_select: ClassVar[Select] = "accuracy"
     # Whether as many rows of the population count as positive as there should be, where that is

@@ -21,7 +21,7 @@ from recoup._core.files import FORMULA, no_formula, write_file
 from recoup._core.results import to_plain
 from recoup.bench.job import is_lent
 from recoup.bench.plots import PROFILE
-from recoup.bench.ranking import ROUGH_BELOW, Standing, compare
+from recoup.bench.ranking import ROUGH_BELOW, Standing, rank_learners
 from recoup.bench.result_array import REFERENCE, renamed
 from recoup.bench.store import measured_columns
 from recoup.exceptions import InvalidInputError
@@ -110,7 +110,7 @@ def write_site(
 
     See Also
     --------
-    recoup.bench.ranking.compare : Makes the tests and ranks.
+    recoup.bench.ranking.rank_learners : Makes the tests and ranks.
     """
     kept = renamed(rows)
     if not kept:
@@ -326,7 +326,7 @@ def _standings(
             if not any(row.get(metric) is not None or is_lent(row) for row in own):
                 continue
             base = baseline if any(row["learner"] == baseline for row in own) else None
-            standing = compare(
+            standing = rank_learners(
                 here, metric, protocol=protocol, baseline=base, level=LEVEL, n_boot=REDRAWS
             )
             entry = {"protocol": protocol, "metric": metric} | dict(
