@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from recoup import compare, evaluate
+from recoup import Interval, compare, evaluate
 from recoup.exceptions import InvalidInputError
 
 
@@ -101,6 +101,28 @@ def test_draws_of_alpha_and_beta_stay_pairs(found):
     sharp, item = (one.difference("a", "b", "roc_auc") for one in (known, drawn))
     assert item.difference == pytest.approx(sharp.difference, rel=1e-3)
     assert item.upper - item.lower == pytest.approx(sharp.upper - sharp.lower, rel=0.03)
+
+
+def test_an_interval_of_alpha_is_as_doubtful_as_its_worst_alpha():
+    s, y, a, b = two_models(np.random.default_rng(5), 1500)
+    alpha = y[s == 0].mean()
+    ends = (alpha - 0.1, alpha + 0.1)
+
+    def p_value(known):
+        found = compare(s, {"a": a, "b": b}, alpha=known, threshold=1.0, n_boot=0)
+        return found.difference("a", "b", "accuracy").p_value
+
+    alone = [p_value(end) for end in ends]
+    assert min(alone) < 0.5 * max(alone)
+    assert p_value(Interval(*ends)) >= max(alone) * (1 - 1e-9)
+
+
+def test_alpha_is_read_off_the_scores_that_know_most():
+    s, _, a, _ = two_models(np.random.default_rng(0), 3000)
+    noise = np.random.default_rng(1).normal(size=len(a))
+    models = {"poor": a + 3 * noise, "good": a}
+    found = compare(s, models, alpha="bbe", threshold=1.0, n_boot=0)
+    assert any("the scores of 'good'" in note for note in found.notes)
 
 
 def test_the_better_model_can_depend_on_alpha():

@@ -148,6 +148,19 @@ def test_known_negatives_join_the_unlabeled_rows_of_a_single_sample():
     assert (two.n_unlabeled, two.n_known, len(two.scores)) == (1, 0, 2)
 
 
+def test_known_negatives_count_as_rows_wherever_tables_go():
+    table = ScoreTable.from_arrays([1, 0, -1, -1], [0.9, 0.5, 0.5, 0.1])
+    one = table.with_negatives_folded_in("single-sample")
+    assert one.effective_sizes == (1, 3)
+    assert (one + one).n_known == 4
+
+
+def test_merging_adds_the_information_of_weighted_rows():
+    s, scores, weights = [1, 0, 0, 1], [1, 1, 2, 2], [2.0, 0.5, 1.0, 1.0]
+    one = ScoreTable.from_arrays(s, scores, sample_weight=weights)
+    np.testing.assert_allclose((one + one).effective_sizes, 2 * np.array(one.effective_sizes))
+
+
 def test_weights():
     table = ScoreTable.from_arrays([1, 0, 0, 1], [1, 1, 2, 2], sample_weight=[2.0, 0.5, 1.0, 1.0])
     assert table.n_labeled == 3.0
