@@ -81,7 +81,7 @@ def test_tables_packed_in_another_way_are_accepted(name, rebuild, mine):
     rebuild(table(name), path)
     assert path.read_bytes() != (TABLES / path.name).read_bytes()
     rebuilt = load(name)
-    own = decoding.read_table(entries()[name], TABLES / path.name)
+    own = decoding.read_tabular(entries()[name], TABLES / path.name)
     if isinstance(rebuilt.X, pd.DataFrame):
         assert rebuilt.X.equals(own.X)
     else:
@@ -121,7 +121,7 @@ def test_a_table_with_one_change_is_refused(change, mine):
         "Replace the file",
     ):
         assert part in message
-    found = content_digest(decoding.read_table(entries()["abalone"], mine / "abalone.parquet"))
+    found = content_digest(decoding.read_tabular(entries()["abalone"], mine / "abalone.parquet"))
     assert f"digest {found[:12]}..." in message
 
 

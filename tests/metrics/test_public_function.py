@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from recoup import metrics
-from recoup.metrics.spec import forget, point_metric
+from recoup.metrics.spec import forget_metric, point_metric
 
 SHARED = ["alpha", "beta", "scheme", "sample_weight", "propensity"]
 
@@ -55,4 +55,4 @@ def test_parameters_of_a_new_formula_are_explained_after_the_shared_ones():
         s, y_pred = [1, 1, 0, 0], [1, 0, 1, 0]
         assert weighted_recall(s, y_pred, alpha=0.0, weight=2.0) == 1.0
     finally:
-        forget("weighted_recall")
+        forget_metric("weighted_recall")

@@ -17,7 +17,7 @@ from recoup.metrics.spec import (
     METRICS,
     POINT_METRICS,
     evaluated_specs,
-    forget,
+    forget_metric,
     metric_spec,
     specs,
 )
@@ -106,7 +106,7 @@ def test_parameters_need_defaults_where_nobody_gives_them():
         point_metric("weighted", "Weighted")(weighted)
     metric = point_metric("weighted", "Weighted", in_evaluate=False, in_bench=False)(weighted)
     assert metric([1, 1, 0, 0], [1, 0, 0, 0], alpha=0.0, weight=3.0) == 1.5
-    forget("weighted")
+    forget_metric("weighted")
 
 
 def test_direct_is_for_areas_that_follow_from_pairs():

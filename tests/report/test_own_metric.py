@@ -18,7 +18,7 @@ from recoup.bench.trial import measure_trial
 from recoup.bench.worker import execute
 from recoup.metrics import make_scorer, point_metric
 from recoup.metrics.bounds import bounds_at, metric_bounds
-from recoup.metrics.spec import METRICS, forget
+from recoup.metrics.spec import METRICS, forget_metric
 from recoup.report import Report
 from recoup.report.leaderboard import write_site
 
@@ -35,8 +35,8 @@ def own():
     names = {"__name__": "recipe"}
     exec(code, names)
     yield names
-    forget("gmean")
-    forget("ks")
+    forget_metric("gmean")
+    forget_metric("ks")
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_a_formula_that_cannot_be_translated_is_marked(open_page, example, tmp_p
         recall = evaluated(example, OTHER_ALPHA, n_boot=0)["recall"]
         assert metric_row(page, "recall")[1]["recovered"] == show_number(recall.recovered)
     finally:
-        forget("branches")
+        forget_metric("branches")
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from recoup._core.optional import require
 from recoup.data.entry import Entry, Kind, Raw
 
 
-def read_table(entry: Entry, path: Path) -> Raw:
+def read_tabular(entry: Entry, path: Path) -> Raw:
     """Read a Parquet file: features, ``target``, and perhaps ``split`` and ``meta_`` columns."""
     parquet = require("pyarrow.parquet", purpose=f"load({entry.name!r})", install="pyarrow")
     types = require("pyarrow.types", purpose=f"load({entry.name!r})", install="pyarrow")
-    table = parquet.read_table(path)
+    table = parquet.read_tabular(path)
 
     def is_text(name: str) -> bool:
         # Writers differ in how they store text: plain, with long offsets, or as a dictionary.
@@ -89,7 +89,7 @@ def read_images(entry: Entry, path: Path) -> Raw:
 
 
 READERS: Mapping[Kind, Callable[[Entry, Path], Raw]] = {
-    "table": read_table,
+    "table": read_tabular,
     "text": read_text,
     "image": read_images,
 }

@@ -63,7 +63,7 @@ LOADERS = (
 MOST_GROWTH = 100  # of a file when it is unpacked
 
 
-def packed(objects: dict[str, Any]) -> bytes:
+def packed_objects(objects: dict[str, Any]) -> bytes:
     """Return the content of a file that holds these objects by name."""
     import skops.io
     from skops.io.exceptions import UnsupportedTypeException
@@ -84,7 +84,7 @@ def unpacked(content: bytes, trusted: Collection[str], where: str) -> dict[str, 
     Parameters
     ----------
     content : bytes
-        What :func:`packed` returned, or anybody wrote.
+        What :func:`packed_objects` returned, or anybody wrote.
     trusted : collection of str
         Types to take as they are, by their full names.
     where : str

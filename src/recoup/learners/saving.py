@@ -23,7 +23,7 @@ from recoup._core.optional import require
 from recoup._core.version import installed_version
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import PULearner
-from recoup.learners.object_file import packed, unpacked
+from recoup.learners.object_file import packed_objects, unpacked
 from recoup.priors.results import PriorEstimate
 
 FACTS, NUMBERS, OBJECTS = "learner.json", "learner.safetensors", "learner.skops"
@@ -95,7 +95,7 @@ def save(learner: PULearner, folder: str | Path) -> Path:
     if has_network:
         content = _safetensors("learners.save").save(arrays)
     else:
-        content = packed(
+        content = packed_objects(
             {"fitted": arrays | objects, "parameters": {name: parameters[name] for name in models}}
         )
     return _write(Path(folder), facts, content)

@@ -295,7 +295,7 @@ def point_metric(
     ...     return tpr * (1 - fpr)
     >>> gmean2([1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0], alpha=0.2)
     0.65625
-    >>> forget("gmean2")
+    >>> forget_metric("gmean2")
     """
 
     def decorate(formula: Callable[..., Any]) -> PointMetric:
@@ -398,7 +398,7 @@ def area_metric(
     ...     return np.max(tpr - fpr)
     >>> ks([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], alpha=0.0)
     0.5
-    >>> forget("ks")
+    >>> forget_metric("ks")
     """
 
     def decorate(formula: Callable[..., Any]) -> ScoreMetric:
@@ -527,7 +527,7 @@ def proper_metric(
     return decorate
 
 
-def forget(key: str) -> None:
+def forget_metric(key: str) -> None:
     """Take a metric out again, as a test does that has brought its own."""
     for known in (METRICS, POINT_METRICS, AREA_METRICS):
         known.pop(key, None)

@@ -271,7 +271,7 @@ class Epoch:
         """Train for one pass; return the mean loss."""
         self._set_rates(factor)
         if self.stage.renewed:
-            forget(self.optimizers)
+            zero_moments(self.optimizers)
         self._refill(rng)
         self.step.zero_()
         if self.can_record and self.graph is None:
@@ -396,10 +396,10 @@ class Snapshot:
         self.network.load_state_dict(self.weights)
         for name, tensor in self.remembered.items():
             self.memory[name].copy_(tensor)
-        forget(self.optimizers)
+        zero_moments(self.optimizers)
 
 
-def forget(optimizers: Sequence[torch.optim.Optimizer]) -> None:
+def zero_moments(optimizers: Sequence[torch.optim.Optimizer]) -> None:
     """Make the moments of optimizers zero, as those of new ones, in the same memory."""
     import torch
 
