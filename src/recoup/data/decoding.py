@@ -20,7 +20,7 @@ def read_tabular(entry: Entry, path: Path) -> Raw:
     """Read a Parquet file: features, ``target``, and perhaps ``split`` and ``meta_`` columns."""
     parquet = require("pyarrow.parquet", purpose=f"load({entry.name!r})", install="pyarrow")
     types = require("pyarrow.types", purpose=f"load({entry.name!r})", install="pyarrow")
-    table = parquet.read_tabular(path)
+    table = parquet.read_table(path)
 
     def is_text(name: str) -> bool:
         # Writers differ in how they store text: plain, with long offsets, or as a dictionary.

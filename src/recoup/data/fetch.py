@@ -189,7 +189,7 @@ class _Hundredths:
 
 
 def write_table(entry: Entry, source: Source, path: Path) -> None:
-    """Fetch a table from OpenML and write it in the layout that ``read_table`` expects.
+    """Fetch a table from OpenML and write it in the layout that ``read_tabular`` expects.
 
     Columns keep the names they have at the source.
     """
