@@ -12,9 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 
 import recoup
 from recoup._core.checks import as_floats, as_numbers, as_vector, label_masks
+from recoup._core.registry import registered
 from recoup.data import PUDataset
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import balanced_accuracy, make_scorer, observed_rates, roc_auc
@@ -223,3 +225,41 @@ def test_floats_are_not_copied():
     assert np.shares_memory(as_vector(np.ma.array(P), "p", "x"), P)
     assert as_floats([], "p", "x").shape == (0,)
     assert as_floats(np.array([], "int64"), "p", "x").shape == (0,)
+
+
+def masked_rows():
+    rng = np.random.default_rng(0)
+    s = np.repeat([1, 0], [60, 240])
+    X = rng.normal(s[:, None], 1.0, size=(300, 3))
+    return np.ma.array(X, mask=X > 2), s
+
+
+@pytest.mark.parametrize("key", ["naive", "pu-aul", "puet", "nnpu", "elkan-noto"])
+def test_masked_features_of_learners_are_refused(key):
+    X, s = masked_rows()
+    learner = recoup.learners.make(key, **({} if key == "elkan-noto" else {"alpha": 0.2}))
+    with pytest.raises(InvalidInputError, match=r"\.fit needs a value in every row of X"):
+        learner.fit(X, s)
+    if key == "naive":
+        learner.fit(X.data, s)
+        with pytest.raises(InvalidInputError, match=r"\.predict needs a value in every row of X"):
+            learner.predict_proba(X)
+
+
+@pytest.mark.parametrize("key", ["bbe", "km2"])
+def test_masked_features_of_prior_estimators_are_refused(key):
+    X, s = masked_rows()
+    estimator = registered("priors")[key](random_state=0)
+    with pytest.raises(InvalidInputError, match=r"needs a value in every row of X\. Got .* masked"):
+        estimator.fit(X, s)
+
+
+def test_masked_features_are_refused_wherever_rows_come_in():
+    X, s = masked_rows()
+    for call in (
+        lambda: crossfit(LogisticRegression(), X, s),
+        lambda: PUDataset(X, s, scheme="single-sample"),
+        lambda: scar_test(X, s, alpha=0.2),
+    ):
+        with pytest.raises(InvalidInputError, match="needs a value in every row of X"):
+            call()

@@ -224,7 +224,11 @@ def test_files_that_arrived_before_a_failure_are_not_asked_for_again(digits, ser
     assert left(place) == ["mnist.npz"]
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b"<html>"), idx(np.ones((2, 2)))[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"", gzip.compress(b"<html>"), idx(np.ones((2, 2)))[:-9]],
+    ids=["empty", "page", "cut"],
+)
 def test_other_files_are_no_idx(content):
     with pytest.raises((ValueError, EOFError, OSError)):
         decode_idx(content)

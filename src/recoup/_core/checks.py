@@ -67,14 +67,19 @@ def check_alpha_beta(alpha: Any, beta: Any, caller: str) -> None:
         )
 
 
-def as_array(values: Any, name: str, caller: str) -> NDArray[Any]:
-    """Turn input into an array, without copying where possible; masked values are refused."""
+def check_unmasked(values: Any, name: str, caller: str) -> None:
+    """Refuse masked values, whose masks numpy drops without a word."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         n_masked = np.count_nonzero(np.ma.getmaskarray(values))
         raise InvalidInputError(
             f"{caller} needs a value in every row of {name}. Got {n_masked:,} masked ones of "
             f"{values.size:,}. Drop these rows from all arrays, or fill them."
         )
+
+
+def as_array(values: Any, name: str, caller: str) -> NDArray[Any]:
+    """Turn input into an array, without copying where possible; masked values are refused."""
+    check_unmasked(values, name, caller)
     return np.asarray(values)
 
 

@@ -17,6 +17,7 @@ from recoup._core.checks import (
     check_same_length,
     check_scheme,
     check_some_rows,
+    check_unmasked,
     label_masks,
 )
 from recoup._core.optional import require
@@ -144,6 +145,7 @@ class PUDataset:
         """Check that all parts describe the same rows, and count the truth."""
         caller = "PUDataset"
         check_scheme(self.scheme, caller)
+        check_unmasked(self.X, "X", caller)
         X = np.asarray(self.X) if isinstance(self.X, list | tuple) else self.X
         labeled, unlabeled, negative = label_masks(self.s, caller)
         check_some_rows(int(labeled.sum()), int(unlabeled.sum()), caller)

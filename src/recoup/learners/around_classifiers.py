@@ -166,6 +166,7 @@ class ClassifierLearner(PULearner):
         raise NotImplementedError
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        self._check_unmasked(X, reset)
         rows = X if hasattr(X, "shape") else np.asarray(X)
         if hasattr(rows, "tocsr"):
             rows = rows.tocsr()  # of other forms some have no rows to choose from

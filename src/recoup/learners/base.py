@@ -21,6 +21,7 @@ from recoup._core.checks import (
     brief,
     check_alpha_beta,
     check_same_length,
+    check_unmasked,
     label_masks,
 )
 from recoup._core.constraints import RANDOM_STATE, Checked, Constraints, check_parameters
@@ -261,7 +262,11 @@ class PULearner(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""
+        self._check_unmasked(X, reset)
         return validate_data(self, X, dtype=np.float64, reset=reset)
+
+    def _check_unmasked(self, X: Any, reset: bool) -> None:
+        check_unmasked(X, "X", f"{type(self).__name__}.{'fit' if reset else 'predict'}")
 
     def _known_alpha(
         self, X: Any, s: NDArray[np.int_], seed: int, caller: str

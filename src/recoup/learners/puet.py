@@ -291,6 +291,7 @@ class PUET(PULearner):
         return math.ceil(round(float(self.max_features) * n_features, 9))
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        self._check_unmasked(X, reset)
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
 
     def _check_settings(self, caller: str) -> None:

@@ -19,6 +19,7 @@ from recoup._core.checks import (
     FloatArray,
     as_vector,
     check_same_length,
+    check_unmasked,
     label_masks,
 )
 from recoup._core.constraints import (
@@ -439,6 +440,7 @@ class FeaturePriorEstimator(PriorEstimator):
         return self
 
     def _features(self, X: Any) -> FloatArray:
+        check_unmasked(X, "X", f"{self._name}.fit")
         try:
             features = check_array(X, dtype=np.float64, input_name="X")
         except (TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ from recoup._core.checks import (
     brief,
     check_same_length,
     check_some_rows,
+    check_unmasked,
     label_masks,
 )
 from recoup._core.progress import progress_bar
@@ -290,6 +291,7 @@ def _checked_method(method: str, estimator: Any, groups: Any) -> str:
 def _checked_labels(s: ArrayLike, X: Any) -> NDArray[np.int_]:
     from sklearn.utils.validation import _num_samples
 
+    check_unmasked(X, "X", "crossfit")
     labeled, unlabeled, _ = label_masks(s, "crossfit")
     check_some_rows(labeled.sum(), unlabeled.sum(), "crossfit")
     check_same_length(np.empty(_num_samples(X)), labeled, "X and s", "crossfit")

@@ -17,6 +17,7 @@ from recoup._core.checks import (
     as_numbers,
     brief,
     check_same_length,
+    check_unmasked,
     label_masks,
 )
 from recoup._core.notes import Note
@@ -382,6 +383,7 @@ def scar_test(
             f"{CALLER} needs n_resamples to be a whole number from 19: fewer cannot give p = 0.05. "
             f"Got {brief(n_resamples)}."
         )
+    check_unmasked(X, "X", CALLER)
     labels, scores, source = _ranked(X, s, classifier, seed)
     table = counts_only(ScoreTable._count(labels, scores, None, None, (), CALLER))
     if len(table.scores) == 1:

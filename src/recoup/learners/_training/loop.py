@@ -299,6 +299,7 @@ class TorchPULearner(PULearner):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         caller = f"{type(self).__name__}.{'fit' if reset else 'decision_function'}"
+        self._check_unmasked(X, reset)
         rows = validate_data(
             self, X, dtype=[np.float32, np.float64], reset=reset, allow_nd=True, ensure_2d=True
         )
