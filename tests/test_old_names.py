@@ -71,3 +71,9 @@ def test_estimators_that_shared_a_name_with_a_learner_answer_to_it():
     assert not {"ElkanNoto", "SAREM"} & set(priors.__all__)
     shared = {name for name in priors.__all__ if hasattr(learners, name)}
     assert shared == set(), "a name of two things"
+
+
+def test_a_room_and_its_old_place_answer_with_the_same_function():
+    code = "import recoup; assert recoup.priors.scar_test is recoup.selection.scar_test"
+    for lines in (code, code.replace("assert ", "import recoup.selection.scar; assert ")):
+        subprocess.run([sys.executable, "-c", lines], check=True)

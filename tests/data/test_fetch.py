@@ -175,10 +175,14 @@ def test_both_places_are_named_where_both_fail(table, server, place):
 # Images in the format of MNIST
 
 
-def idx(array):
+def plain_idx(array):
     header = [2048 + array.ndim, *array.shape]
     numbers = b"".join(int(number).to_bytes(4, "big") for number in header)
-    return gzip.compress(numbers + array.tobytes())
+    return numbers + array.tobytes()
+
+
+def idx(array):
+    return gzip.compress(plain_idx(array))
 
 
 @pytest.fixture
@@ -244,7 +248,7 @@ def test_published_files_hold_the_images_of_the_catalog(name, load_real):
     }
     X = load_real(name).X
     for part, expected in zip((X[:60_000], X[60_000:]), published[name].split(), strict=True):
-        assert hashlib.md5(gzip.decompress(idx(part))).hexdigest() == expected
+        assert hashlib.md5(plain_idx(part)).hexdigest() == expected
 
 
 # How far a download is

@@ -124,21 +124,16 @@ def test_a_folder_without_recoup_is_refused(tmp_path):
 # same thing: a command and what it calls. The others are to go: take a name out when it is gone,
 # and put none in.
 REPEATED = {
-    "ElkanNoto",
     "Mixture",
-    "SAREM",
     "balanced_loss",
-    "compare",
     "consistency_loss",
     "estimated_prior",
-    "fetch",
     "load",
     "make",
     "median_distance",
     "moments",
     "posterior",
     "prepare",
-    "read",
 }
 
 

@@ -26,7 +26,7 @@ from joblib import Parallel, delayed
 from recoup import simulate
 from recoup._core.random import named_rng
 from recoup.data import load
-from recoup.selection.scar_test import _ranked, scar_test
+from recoup.selection.scar import _ranked, scar_test
 
 Cell: TypeAlias = tuple[str, str, float, float]
 Result: TypeAlias = dict[str, Any]

@@ -35,7 +35,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.selection.scar_test import ScarTest
+    from recoup.selection.scar import ScarTest
 
 SIGNIFICANT = 0.05
 
@@ -70,7 +70,7 @@ def scar(
     if alpha is not None and alpha_interval is not None:
         raise InvalidInputError("scar takes --alpha or --alpha-interval, not both. Drop one.")
     check_output(plot, PICTURES, "--plot", file, "the rows")
-    from recoup.selection.scar_test import scar_test
+    from recoup.selection.scar import scar_test
 
     options: dict[str, Any] = {
         "alpha": alpha if alpha_interval is None else as_interval(alpha_interval, "scar"),

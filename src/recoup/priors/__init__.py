@@ -70,7 +70,7 @@ __getattr__, __dir__ = names_from(
     {
         "ElkanNoto": "elkan_noto:ElkanNotoPrior",
         "SAREM": "sar_em:SAREMPrior",
-        "ScarTest": ".selection.scar_test",
-        "scar_test": ".selection.scar_test",
+        "ScarTest": ".selection.scar",
+        "scar_test": ".selection.scar",
     },
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from recoup._core.lazy import names_from
 
 if TYPE_CHECKING:
-    from recoup.selection.scar_test import ScarTest, scar_test
+    from recoup.selection.scar import ScarTest, scar_test
     from recoup.selection.sensitivity import SelectionSensitivity, selection_sensitivity
 
 __all__ = ["ScarTest", "SelectionSensitivity", "scar_test", "selection_sensitivity"]
@@ -15,9 +15,9 @@ __all__ = ["ScarTest", "SelectionSensitivity", "scar_test", "selection_sensitivi
 __getattr__, __dir__ = names_from(
     __name__,
     {
-        "ScarTest": "scar_test",
+        "ScarTest": "scar",
         "SelectionSensitivity": "sensitivity",
-        "scar_test": "scar_test",
+        "scar_test": "scar",
         "selection_sensitivity": "sensitivity",
     },
 )

@@ -214,7 +214,7 @@ def test_images():
         ({"device": "abacus"}, "cannot compute on the device 'abacus'"),
         ({"learning_rate": 1e12, "standardize": False}, "lost its way"),
         ({"loss": "hinge"}, "loss to be one of"),
-        ({"gamma": 2.0}, "gamma to be a number of at least 0 and at most 1"),
+        ({"ascent_share": 2.0}, "ascent_share to be a number of at least 0 and at most 1"),
         ({"correction": "none"}, "correction"),
     ],
 )

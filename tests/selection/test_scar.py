@@ -18,7 +18,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.priors.results import PriorEstimate
 from recoup.scores.folds import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
-from recoup.selection.scar_test import (
+from recoup.selection.scar import (
     _excess,
     _grouped,
     _labels_at_random,
