@@ -26,7 +26,7 @@ from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prio
 from recoup.evaluation.results import Evaluation
 from recoup.evaluation.uncertainty import N_DRAWS, tails
 from recoup.exceptions import InvalidInputError
-from recoup.metrics import intervals as intervals
+from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
 from recoup.metrics.curves import recovered_roc
 from recoup.metrics.measure import measure

@@ -8,7 +8,7 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup._core.prior import Prior
-from recoup.metrics import intervals as intervals
+from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
 from recoup.metrics.curve_results import Band
 from recoup.metrics.measure import observed_rates_at, raw_value

@@ -297,7 +297,3 @@ class PUET(PULearner):
     def _check_settings(self, caller: str) -> None:
         require("numba", purpose="PUET", install="'recoup[trees]'")
         super()._check_settings(caller)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from recoup._core.checks import brief
 from recoup._core.constraints import Constraints, Number, Several, WholeNumber, Words
@@ -362,7 +361,3 @@ class RobustPU(NNPU):
     def _weighted(self, scores: Tensor, places: Tensor) -> Tensor:
         labels, weights = self._memory["labels"], self._memory["weights"]
         return weighted_loss(scores, labels[places], weights[places])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
