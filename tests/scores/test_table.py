@@ -16,7 +16,7 @@ from recoup.metrics.area import auc_pu
 from recoup.scores import ScoreTable, counting
 from strategies import pu_rows
 
-COLUMNS = ("scores", "labeled", "unlabeled", "negative", "centers", "square_sums")
+COLUMNS = ("scores", "labeled", "unlabeled", "negative", "centers")
 
 
 def assert_same(one: ScoreTable, other: ScoreTable) -> None:

@@ -228,7 +228,6 @@ def regrouped(table: ScoreTable, frac: float) -> ScoreTable:
         table.scores,
         [table.labeled + copies[::-1], table.unlabeled],
         table.centers,
-        None,
         thinned=table.thinned,
     )
 

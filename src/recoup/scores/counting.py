@@ -26,7 +26,7 @@ EDGE_SAMPLE = 500_000
 MAX_DECIMALS = 15
 GROUPS = {"labeled": 1, "unlabeled": 0, "negative": -1}
 
-Counts = tuple[FloatArray, list[NDArray[Any]], list[float] | None]
+Counts = tuple[FloatArray, list[NDArray[Any]], list[FloatArray] | None]
 
 
 def count_frame(
@@ -119,7 +119,7 @@ def count_frame(
             f"{int(total):,} rows with a missing, infinite or negative one in column "
             f"{brief(sample_weight)!r} of {source}. Drop or fix those rows first."
         )
-    return scores, columns, [float(total_of(f"{name}_squares").sum()) for name in GROUPS]
+    return scores, columns, [total_of(f"{name}_squares") for name in GROUPS]
 
 
 def has_many_scores(relation: Any, score: str) -> bool:
@@ -138,7 +138,7 @@ def bin_relation(
     sample_weight: str | None,
     keep: Sequence[float] = (),
     source: str = "the file",
-) -> tuple[FloatArray, list[NDArray[Any]], list[float] | None, float]:
+) -> tuple[FloatArray, list[NDArray[Any]], float]:
     """Count a relation with very many scores in bins, without bringing its rows to Python.
 
     Counts at or above each threshold in ``keep``, and 0.5, stay exact.
@@ -195,7 +195,7 @@ def bin_relation(
     for number, histogram in counted:
         places = np.searchsorted(edges, -np.fromiter(histogram.keys(), float))
         columns[slots[number]][places] = np.fromiter(histogram.values(), np.intp)
-    return edges, columns, None, float(max(top for _, _, top, *_ in summary))
+    return edges, columns, float(max(top for _, _, top, *_ in summary))
 
 
 def _rounded(value: nw.Expr, decimals: int) -> nw.Expr:

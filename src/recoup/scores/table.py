@@ -51,13 +51,17 @@ class ScoreTable:
     centers : ndarray of shape (n_scores,)
         The score that stands for the rows of a bin where its value matters (Brier score, log
         loss, calibration). Equal to ``scores`` unless the table was thinned.
-    square_sums : ndarray of shape (3,)
-        Sums of squared weights of the three groups; equal to the counts without weights.
+    squares : tuple of three ndarray of shape (n_scores,), or None
+        Summed squared weights of the three groups at each score. None without weights, where
+        they are the counts.
     thinned : bool
         Whether bins may hold several distinct scores.
-    n_known : float
+    known : ndarray of shape (n_scores,) or None
         How many of the rows counted as unlabeled are known to be negative
         (:meth:`with_negatives_folded_in`).
+    shared : ndarray of shape (n_scores,) or None
+        Where the same rows are counted as labeled and as unlabeled (propensities), the summed
+        products of their two weights.
 
     Examples
     --------
@@ -73,9 +77,10 @@ class ScoreTable:
     unlabeled: NDArray[Any]
     negative: NDArray[Any]
     centers: FloatArray
-    square_sums: FloatArray
+    squares: tuple[FloatArray, ...] | None = None
     thinned: bool = False
-    n_known: float = 0.0
+    known: NDArray[Any] | None = None
+    shared: FloatArray | None = None
     n_labeled: float = field(init=False)
     n_unlabeled: float = field(init=False)
     n_negative: float = field(init=False)
@@ -151,8 +156,7 @@ class ScoreTable:
                 )
             _check_finite(np.array([values.min(), values.max()]), caller)
             columns = [np.where(mask, weights, 0.0) for mask in masks]
-            squares = [float((column**2).sum()) for column in columns]
-            table = cls._from_counts(values, columns, squares)
+            table = cls._from_counts(values, columns, [column**2 for column in columns])
             return table if bins is None else table.thin(bins, keep)
 
         groups = [values[mask] for mask in masks]
@@ -260,18 +264,20 @@ class ScoreTable:
 
     @classmethod
     def _from_counts(
-        cls, scores: FloatArray, columns: list[NDArray[Any]], squares: list[float] | None
+        cls, scores: FloatArray, columns: list[NDArray[Any]], squares: list[FloatArray] | None
     ) -> ScoreTable:
         """Merge rows of (score, labeled, unlabeled[, negative]) that share a score."""
         order = np.argsort(scores, kind="stable")
         ordered = scores[order]
         starts = _run_starts(ordered)
-        sums = [np.add.reduceat(column[order], starts) for column in columns]
+        given = columns if squares is None else [*columns, *squares]
+        sums = [np.add.reduceat(column[order], starts) for column in given]
         distinct = ordered[starts] + 0.0  # turns -0.0 into 0.0: they are one score
-        filled = np.sum(sums, axis=0) > 0
+        filled = np.sum(sums[: len(columns)], axis=0) > 0
         if not filled.all():  # rows of weight zero say nothing
             distinct, sums = distinct[filled], [column[filled] for column in sums]
-        return cls._assemble(distinct, sums, distinct, squares, thinned=False)
+        counted = sums[: len(columns)]
+        return cls._assemble(distinct, counted, distinct, sums[len(columns) :] or None)
 
     @classmethod
     def _from_sorted_groups(
@@ -290,20 +296,16 @@ class ScoreTable:
             counts.append(ends - starts)
             tops.append(np.where(ends > starts, group[np.maximum(ends - 1, 0)], -np.inf))
         centers = _midpoints(edges, np.max(tops, axis=0))
-        return cls._assemble(edges, counts, centers, None, thinned=True)
+        return cls._assemble(edges, counts, centers, thinned=True)
 
     @classmethod
     def _from_bins(
-        cls, edges: FloatArray, columns: list[NDArray[Any]], squares: list[float] | None, top: float
+        cls, edges: FloatArray, columns: list[NDArray[Any]], top: float
     ) -> ScoreTable:
         filled = np.sum(columns, axis=0) > 0
         centers = _midpoints(edges, np.append(edges[1:], top))
         return cls._assemble(
-            edges[filled],
-            [column[filled] for column in columns],
-            centers[filled],
-            squares,
-            thinned=True,
+            edges[filled], [column[filled] for column in columns], centers[filled], thinned=True
         )
 
     @classmethod
@@ -312,28 +314,17 @@ class ScoreTable:
         scores: FloatArray,
         columns: list[NDArray[Any]],
         centers: FloatArray,
-        squares: list[float] | None,
+        squares: list[FloatArray] | None = None,
         *,
-        thinned: bool,
-        n_known: float = 0.0,
+        thinned: bool = False,
+        known: NDArray[Any] | None = None,
+        shared: FloatArray | None = None,
     ) -> ScoreTable:
-        if squares is None:
-            squares = [float(column.sum()) for column in columns]
-        if len(columns) == 2:
-            # A read-only view of one zero: no memory for the usual case of no known negatives.
-            columns = [*columns, np.broadcast_to(columns[0].dtype.type(0), scores.shape)]
-            squares = [*squares, 0.0]
-        labeled, unlabeled, negative = columns
-        return cls(
-            scores,
-            labeled,
-            unlabeled,
-            negative,
-            centers,
-            np.asarray(squares, float),
-            thinned,
-            n_known,
-        )
+        # A read-only view of one zero: no memory for the usual case of no known negatives.
+        nothing = np.broadcast_to(columns[0].dtype.type(0), scores.shape)
+        labeled, unlabeled, negative = [*columns, nothing][:3]
+        kept = None if squares is None else tuple([*squares, nothing][:3])
+        return cls(scores, labeled, unlabeled, negative, centers, kept, thinned, known, shared)
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Merge two tables, as if their rows had been counted together."""
@@ -350,14 +341,31 @@ class ScoreTable:
         columns = [
             np.concatenate([getattr(self, group), getattr(other, group)]) for group in GROUPS
         ]
-        squares = (self.square_sums + other.square_sums).tolist()
+        squares = None
+        if self.squares is not None or other.squares is not None:
+            squares = [
+                np.concatenate([self.squares_of(group), other.squares_of(group)])
+                for group in GROUPS
+            ]
         merged = self._from_counts(scores, columns, squares)
+
+        def summed(name: str) -> Any:
+            parts = [getattr(table, name) for table in (self, other)]
+            if all(part is None for part in parts):
+                return None
+            total = np.zeros(len(merged.scores))
+            for table, part in zip((self, other), parts, strict=True):
+                if part is not None:
+                    total[np.searchsorted(merged.scores, table.scores)] += part
+            return total
+
         return replace(
             merged,
             # Both tables have the same bins, but not the same rows in them.
             centers=(self.centers + other.centers) / 2 if thinned else merged.centers,
             thinned=thinned,
-            n_known=self.n_known + other.n_known,
+            known=summed("known"),
+            shared=summed("shared"),
         )
 
     def with_negatives_folded_in(self, scheme: Scheme) -> ScoreTable:
@@ -378,18 +386,22 @@ class ScoreTable:
         """
         if not self.n_negative:
             return self
-        columns, squares = [self.labeled, self.unlabeled], self.square_sums[:2].copy()
+        columns = [self.labeled, self.unlabeled]
+        squares = None if self.squares is None else list(self.squares)
+        known = None
         if scheme == "single-sample":
-            columns[1] = self.unlabeled + self.negative
-            squares[1] += self.square_sums[2]
+            columns[1], known = self.unlabeled + self.negative, self.negative
+            if squares is not None:
+                squares[1] = squares[1] + squares[2]
         filled = np.sum(columns, axis=0) > 0
         return self._assemble(
             self.scores[filled],
             [column[filled] for column in columns],
             self.centers[filled],
-            squares.tolist(),
+            # The third are those of the known negatives, which the second hold too.
+            None if squares is None else [square[filled] for square in squares],
             thinned=self.thinned,
-            n_known=self.n_negative if scheme == "single-sample" else 0.0,
+            known=None if known is None else known[filled],
         )
 
     def thin(self, bins: int, keep: Sequence[float] = ()) -> ScoreTable:
@@ -431,9 +443,49 @@ class ScoreTable:
         centers = _midpoints(edges, self.scores[ends])
         if self.thinned:
             centers = _midpoints(self.centers[starts], self.centers[ends])
-        sums = [np.add.reduceat(column, starts) for column in columns]
-        squares = self.square_sums[: len(columns)].tolist()
-        return self._assemble(edges, sums, centers, squares, thinned=True, n_known=self.n_known)
+
+        def summed(column: NDArray[Any] | None) -> Any:
+            return None if column is None else np.add.reduceat(column, starts)
+
+        return self._assemble(
+            edges,
+            [summed(column) for column in columns],
+            centers,
+            None if self.squares is None else [summed(column) for column in self.squares],
+            thinned=True,
+            known=summed(self.known),
+            shared=summed(self.shared),
+        )
+
+    def squares_of(self, group: str) -> FloatArray:
+        """Summed squared weights of a group's rows at each score, ascending.
+
+        Parameters
+        ----------
+        group : {"labeled", "unlabeled", "negative"}
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_scores,)
+            The counts, where rows have no weights.
+        """
+        if self.squares is not None:
+            return self.squares[GROUPS.index(group)]
+        counts: FloatArray = getattr(self, group).astype(float)
+        return counts
+
+    @property
+    def known_squares(self) -> FloatArray:
+        """Summed squared weights of the known negatives counted as unlabeled, ascending."""
+        if self.known is None:
+            return np.zeros(len(self.scores))
+        return self.known.astype(float) if self.squares is None else self.squares[2]
+
+    @property
+    def n_known(self) -> float:
+        """How many of the rows counted as unlabeled are known to be negative."""
+        return 0.0 if self.known is None else float(self.known.sum())
 
     @property
     def n_rows(self) -> float:
@@ -443,8 +495,12 @@ class ScoreTable:
     @property
     def effective_sizes(self) -> tuple[float, float]:
         """Labeled and unlabeled rows that carry the same information without weights (Kish)."""
-        labeled, unlabeled = self.square_sums[:2]
-        return self.n_labeled**2 / labeled, self.n_unlabeled**2 / unlabeled
+        if self.squares is None:
+            return float(self.n_labeled), float(self.n_unlabeled)
+        return (
+            float(self.n_labeled**2 / self.squares[0].sum()),
+            float(self.n_unlabeled**2 / self.squares[1].sum()),
+        )
 
     @property
     def max_auc_error(self) -> float:

@@ -12,7 +12,7 @@ from recoup._core.checks import FloatArray, as_numbers
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds.options import BandKind, Options
 from recoup.metrics.curve_results import Curve
-from recoup.scores.table import GROUPS, ScoreTable
+from recoup.scores.table import ScoreTable
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -97,7 +97,7 @@ def band_of(
         return _given_band(options.band, len(table.scores), options.caller)
     # Weighted rows carry the information of fewer plain ones (Kish).
     known, unlabeled = (
-        getattr(table, f"n_{name}") ** 2 / table.square_sums[GROUPS.index(name)]
+        getattr(table, f"n_{name}") ** 2 / table.squares_of(name).sum()
         for name in (group, "unlabeled")
     )
     # Without latent noise the band is for the distribution, as of infinitely many hidden rows.

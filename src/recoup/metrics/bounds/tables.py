@@ -325,7 +325,8 @@ def _extreme_tables(
 def _is_counted(table: ScoreTable) -> bool:
     """Whether the table counts rows, rather than sums their weights."""
     totals = [getattr(table, f"n_{name}") for name in GROUPS]
-    return bool(np.allclose(table.square_sums, totals, rtol=1e-12)) and all(
+    squares = [table.squares_of(name).sum() for name in GROUPS]
+    return bool(np.allclose(squares, totals, rtol=1e-12)) and all(
         bool((np.round(getattr(table, name)) == getattr(table, name)).all()) for name in GROUPS
     )
 

@@ -34,7 +34,7 @@ def exchanged(table: ScoreTable) -> ScoreTable:
     top = 1.0 if table.holds_probabilities else 0.0
     scores = (top - table.centers)[::-1]
     columns = [table.unlabeled[::-1], table.labeled[::-1]]
-    return ScoreTable._assemble(scores, columns, scores, None, thinned=table.thinned)
+    return ScoreTable._assemble(scores, columns, scores, thinned=table.thinned)
 
 
 def subsample(table: ScoreTable, sizes: tuple[int, int], rng: np.random.Generator) -> ScoreTable:
@@ -78,7 +78,7 @@ def _drawn(table: ScoreTable, chosen: list[NDArray[np.int64]]) -> ScoreTable:
 
 def _table(table: ScoreTable, filled: NDArray[Any], columns: list[NDArray[Any]]) -> ScoreTable:
     return ScoreTable._assemble(
-        table.scores[filled], columns, table.centers[filled], None, thinned=table.thinned
+        table.scores[filled], columns, table.centers[filled], thinned=table.thinned
     )
 
 
