@@ -108,13 +108,13 @@ class Prior:
         low, high = sorted(float(end) for end in interval)
         return cls(center, beta, interval=(low, high), estimate=source)
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """Where alpha may lie: the interval, the middle 95% of the draws, or one point."""
+    def range_at(self, confidence: float) -> tuple[float, float]:
+        """Where alpha may lie: the interval, the middle share of the draws, or one point."""
         if self.interval is not None:
             return self.interval
         if self.alpha_draws is not None:
-            low, high = np.quantile(self.alpha_draws, [0.025, 0.975])
+            levels = [(1 - confidence) / 2, (1 + confidence) / 2]
+            low, high = np.quantile(self.alpha_draws, levels)
             return float(low), float(high)
         return self.alpha, self.alpha
 
@@ -132,6 +132,22 @@ class Prior:
             return None
         return {key: value for key, value in self.estimate.to_dict().items() if key != "seconds"}
 
+    def corners(self) -> list[float]:
+        """Values of alpha to take the worst of: nothing says where in an interval it lies."""
+        if self.interval is None:
+            return [self.alpha]
+        return [float(alpha) for alpha in np.linspace(*self.interval, 3)]
+
+    def some_draws(self, size: int) -> tuple[Any, Any]:
+        """Return at most so many pairs of alpha and beta, evenly taken from the draws."""
+        if self.alpha_draws is None:
+            return self.alpha, self.beta
+        count = len(self.alpha_draws)
+        # Draws may come in order: steps over all of them take each part alike.
+        chosen = np.unique(np.linspace(0, count - 1, min(size, count)).round().astype(int))
+        beta = self.beta if self.beta_draws is None else self.beta_draws[chosen]
+        return self.alpha_draws[chosen], beta
+
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Draw pairs of alpha and beta."""
         if self.alpha_draws is None:
@@ -148,7 +164,7 @@ class Prior:
         if self.interval is not None:
             return f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
         if self.alpha_draws is not None:
-            low, high = self.range
+            low, high = self.range_at(0.95)
             return f"{self.alpha:.4g} [{low:.4g}, {high:.4g}]"
         return f"{self.alpha:.4g}"
 

@@ -40,7 +40,7 @@ def compare(
     scores: Mapping[str, ArrayLike],
     *,
     alpha: Any,
-    beta: Any = 1.0,
+    beta: Any = None,
     scheme: Scheme = "single-sample",
     metric: str = "roc_auc",
     threshold: float | str | None = None,
@@ -126,7 +126,7 @@ def compare(
     notes: list[Note] = []
     if wanted is not None:
         best, prior = _shared_prior(s, columns, alpha, beta, confidence, seed)
-        alpha, beta = prior.estimate, 1.0
+        alpha, beta = prior.estimate, None if beta is None else 1.0
         notes.append(
             Note(
                 "shared-prior",
@@ -161,7 +161,7 @@ def compare(
     }
     rng = np.random.default_rng(seed)
     found: dict[str, list[Difference]] = {
-        key: [] for key in keys if metric_spec(key, "compare").influence is not None
+        key: [] for key in keys if metric_spec(key, "compare").row_effects is not None
     }
     for first, second in combinations(evaluations, 2):
         for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
@@ -233,7 +233,7 @@ def _paired(
                 {
                     key: influence(model.table, mixture, model.threshold)
                     for key in keys
-                    if (influence := metric_spec(key, "compare").influence) is not None
+                    if (influence := metric_spec(key, "compare").row_effects) is not None
                 }
             )
         for key in keys:

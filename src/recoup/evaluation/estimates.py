@@ -45,6 +45,15 @@ class Estimate:
         band (Claesen et al. 2015); NaN for metrics without such bounds.
     bound_upper : float
         Highest value that the ranks of the labeled rows allow; NaN likewise.
+    optimism : float
+        What choosing the threshold on these rows adds to the raw value on average; the recovered
+        value and its limits are lower by it. 0 where the threshold was given.
+    possible_lower : float
+        Lowest value if what nobody has checked is allowed for: an alpha that was estimated may be
+        any that the scores allow, and up to a tenth of the labels may be wrong unless beta was
+        given. The lower limit itself where nothing is left open.
+    possible_upper : float
+        Highest value likewise.
     """
 
     key: str
@@ -56,6 +65,9 @@ class Estimate:
     upper: float = np.nan
     bound_lower: float = np.nan
     bound_upper: float = np.nan
+    optimism: float = 0.0
+    possible_lower: float = np.nan
+    possible_upper: float = np.nan
 
     @classmethod
     def make(
@@ -66,6 +78,8 @@ class Estimate:
         limits: tuple[float, float],
         recovered: float | None = None,
         bounds: tuple[float, float] = (np.nan, np.nan),
+        optimism: float = 0.0,
+        possible: tuple[float, float] | None = None,
     ) -> Estimate:
         """Bring a raw value and its limits into the metric's range.
 
@@ -83,6 +97,10 @@ class Estimate:
             The value to show. By default the raw one, clipped to the metric's range.
         bounds : (float, float), default=(nan, nan)
             What the ranks of the labeled rows allow.
+        optimism : float, default=0.0
+            What choosing the threshold on these rows adds to the value; taken off again.
+        possible : (float, float), optional
+            Limits that allow for what nobody has checked. By default those of the interval.
 
         Returns
         -------
@@ -90,17 +108,34 @@ class Estimate:
             Its limits always hold the recovered value.
         """
         spec = metric_spec(key, "Estimate")
-        value = spec.clip(raw) if recovered is None else recovered
-        low, high = (spec.clip(limit) for limit in limits)
+        value = spec.clip((raw if recovered is None else recovered) - optimism)
+
+        def inside(low: float, high: float) -> tuple[float, float]:
+            # An interval that lies outside the range altogether is no certainty: at the end of the
+            # range it keeps the width that it has.
+            low, high = low - optimism, high - optimism
+            low = min(low, spec.high - (raw - optimism - low)) if low > spec.high else low
+            high = max(high, spec.low + (high - raw + optimism)) if high < spec.low else high
+            return min(spec.clip(low), value), max(spec.clip(high), value)
+
+        missing = np.nan, np.nan
+        low, high = missing if np.isnan(limits).any() else inside(*limits)
+        if possible is not None and not np.isnan(limits).any():
+            wide = inside(*possible)
+            wide = min(wide[0], low), max(wide[1], high)
+        else:
+            wide = low, high
         return cls(
             key,
             spec.label,
             float(pu),
             float(value),
             float(raw),
-            low if np.isnan(low) else min(low, value),
-            high if np.isnan(high) else max(high, value),
+            low,
+            high,
             *bounds,
+            optimism,
+            *wide,
         )
 
     def __repr__(self) -> str:
@@ -112,6 +147,38 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return html_estimates([self], "Estimate")
+
+
+@dataclass(frozen=True)
+class HiddenPositives:
+    """How many of the unlabeled rows are positive.
+
+    Attributes
+    ----------
+    count : float
+        Their number, or their summed weight.
+    lower : float
+        Lower limit of its confidence interval.
+    upper : float
+        Upper limit of its confidence interval.
+    possible_lower : float
+        The fewest there may be if an estimated alpha is any that the scores allow.
+    possible_upper : float
+        The most there may be likewise.
+    n_unlabeled : float
+        Number of unlabeled rows, or their summed weight.
+    """
+
+    count: float
+    lower: float
+    upper: float
+    possible_lower: float
+    possible_upper: float
+    n_unlabeled: float
+
+    def __str__(self) -> str:
+        """Say it as a person would."""
+        return f"{self.count:,.0f} [{self.lower:,.0f}, {self.upper:,.0f}]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -319,7 +386,10 @@ def look_up(metrics: dict[str, Estimate], key: str, caller: str) -> Estimate:
 
 def estimates_frame(metrics: dict[str, Estimate]) -> pd.DataFrame:
     """Return one row per metric."""
-    columns = ("pu", "recovered", "raw", "lower", "upper", "bound_lower", "bound_upper")
+    columns = (
+        *("pu", "recovered", "raw", "lower", "upper", "bound_lower", "bound_upper", "optimism"),
+        *("possible_lower", "possible_upper"),
+    )
     return make_frame(
         {"metric": list(metrics)}
         | {name: [getattr(item, name) for item in metrics.values()] for name in columns}

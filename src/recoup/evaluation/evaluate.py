@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recoup._core.checks import Scheme, brief, check_scheme
-from recoup._core.notes import Note
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
+from recoup.evaluation.chosen_threshold import N_REPLICATES, optimism
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
@@ -20,17 +20,18 @@ from recoup.evaluation.inputs import (
     read_input,
     read_threshold,
 )
-from recoup.evaluation.notes import notes_on
+from recoup.evaluation.notes import chosen_note, notes_on
+from recoup.evaluation.possible import possible_limits
 from recoup.evaluation.results import Evaluation
-from recoup.evaluation.uncertainty import Limits, uncertainty
+from recoup.evaluation.uncertainty import uncertainty
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds import bounds_at
-from recoup.metrics.curve_results import Band, RocCurve
+from recoup.metrics.curve_results import RocCurve
 from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.measure import measure
-from recoup.metrics.rates import Mixture, propensity_rows
-from recoup.metrics.resample import bootstrap, bootstrap_weighted_rows
-from recoup.metrics.spec import metric_spec
+from recoup.metrics.rates import Mixture
+from recoup.metrics.resample import bootstrap
+from recoup.metrics.spec import evaluated_specs
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 
@@ -39,7 +40,7 @@ def evaluate(
     scores: ArrayLike | None = None,
     *,
     alpha: Any = None,
-    beta: Any = 1.0,
+    beta: Any = None,
     scheme: Scheme = "single-sample",
     threshold: float | str | None = None,
     confidence: float = 0.95,
@@ -62,27 +63,30 @@ def evaluate(
         draw per replicate. Two plain numbers are an interval, more are draws. ``"estimate"`` has
         it estimated from the scores (:func:`recoup.priors.estimate`), as does the key of an
         estimator such as ``"bbe"``.
-    beta : float, draws or "estimate", default=1.0
-        Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
-        estimated too.
+    beta : float, draws or "estimate", optional
+        Share of true positives among the labeled rows. Pass 1.0 if somebody has checked that every
+        label is right. Left out, labels are taken as right, and what up to a tenth of wrong ones
+        would change is shown beside the intervals (``possible_lower``, ``possible_upper``).
+        ``"estimate"`` goes with an alpha that is estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
         maximize. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
+        Metrics at a threshold that was chosen on these rows are corrected for it (``optimism``).
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
-        Bootstrap replicates for areas and bands, and permutations for the baseline. 0 leaves
-        them out.
+        Permutations for the baseline, and bootstrap replicates for what needs them: areas of your
+        own, and (at most 200) what choosing the threshold on these rows adds to the metrics. 0
+        leaves all of that out.
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. None gives other numbers at each call.
     sample_weight : array-like of shape (n,), optional
         Row weights.
     propensity : array-like of shape (n,), optional
         P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
-        the place of alpha; intervals then come from resampling rows, so ``n_boot`` must not be 0
-        to have any.
+        the place of alpha.
 
     Returns
     -------
@@ -122,25 +126,26 @@ def evaluate(
     mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
     notes = [] if prior.estimate is None else prior_notes(prior.estimate)
-    cut = _choose_threshold(threshold, table, roc, notes)
+    cut, chosen_for = _choose_threshold(threshold, table, roc)
     replicates = None
-    if n_boot and propensity is None:
+    if n_boot and any(spec.needs_replicates for spec in evaluated_specs("area")):
         replicates = bootstrap(table, int(n_boot), rng)
-    elif n_boot:
-        rows = propensity_rows(cast("ArrayLike", s), scores, propensity, sample_weight)
-        replicates = bootstrap_weighted_rows(table, *rows, int(n_boot), rng, (cut,))
+    shift: dict[str, float] = {}
+    if chosen_for is not None and n_boot:
+        few = bootstrap(table, min(int(n_boot), N_REPLICATES), rng)
+        shift = optimism(few, prior, scheme, chosen_for)
 
     naive_mixture = Mixture.of(naive, 0.0, 1.0, "single-sample")
     observed = measure(naive, naive_mixture, recovered_roc(naive, naive_mixture), cut)
     recovered = measure(table, mixture, roc, cut)
-    limits: Limits = {}
-    bands: dict[str, Band] = {}
-    if propensity is None or n_boot:
-        limits, bands = uncertainty(table, prior, mixture, cut, confidence, replicates, rng)
+    limits = uncertainty(table, prior, scheme, cut, confidence, replicates)
+    feasibility = feasibility_of(given, confidence)
+    possible = possible_limits(given, table, feasibility, cut, confidence, limits)
     extremes: dict[str, tuple[float, float]] = {}
     if prior.beta == 1 and propensity is None:
         counts = given.counts.thin(DEFAULT_BINS, keep)
-        known = prior.alpha if prior.range[0] == prior.range[1] else prior.range
+        low, high = prior.range_at(confidence)
+        known = prior.alpha if low == high else (low, high)
         extremes = bounds_at(counts, cut, known, confidence=confidence, scheme=scheme)
     # Known negatives with scores outside [0, 1] leave naive counting without probabilities.
     unknown = np.nan, np.nan
@@ -152,10 +157,13 @@ def evaluate(
             limits.get(key, unknown),
             value,
             extremes.get(key, unknown),
+            shift.get(key, 0.0),
+            possible.get(key),
         )
         for key, (raw, value) in recovered.items()
     }
-    feasibility = feasibility_of(given, confidence)
+    if chosen_for is not None:
+        notes.append(chosen_note(cut, chosen_for, shift))
     notes += notes_on(table, metrics, limits, feasibility, prior)
     return Evaluation(
         metrics=metrics,
@@ -171,33 +179,23 @@ def evaluate(
         feasibility=feasibility,
         notes=tuple(notes),
         roc=roc,
-        roc_band=bands.get("roc"),
-        pr_band=bands.get("pr"),
-        lift_band=bands.get("lift"),
         prior=prior,
         given=given,
         table=table,
         mixture=mixture,
         n_boot=int(n_boot),
         seed=int(rng.integers(2**32)),
-        replicates=replicates if propensity is not None else None,
     )
 
 
 def _choose_threshold(
-    threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[Note]
-) -> float:
+    threshold: float | str | None, table: ScoreTable, roc: RocCurve
+) -> tuple[float, str | None]:
+    """Return the threshold, and the metric that it was chosen for on these rows."""
     if isinstance(threshold, float):
-        return threshold
+        return threshold, None
     if threshold is None and table.holds_probabilities:
-        return 0.5
+        return 0.5, None
     name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
-    notes.append(
-        Note(
-            "chosen-threshold",
-            f"The threshold {cut:.4g} was chosen on these rows to maximise "
-            f"{metric_spec(name, 'evaluate').label}; metrics at it are slightly optimistic.",
-        )
-    )
-    return float(min(cut, np.nextafter(table.scores[-1], np.inf)))
+    return float(min(cut, np.nextafter(table.scores[-1], np.inf))), name

@@ -40,6 +40,8 @@ class Given:
         Whether propensities took the place of alpha.
     single_precision : bool, default=False
         Whether scores were stored as 32-bit numbers.
+    labels_checked : bool, default=True
+        Whether the user has said which share of the labels is right.
     """
 
     counts: ScoreTable
@@ -49,15 +51,29 @@ class Given:
     scheme: Scheme
     by_propensity: bool = False
     single_precision: bool = False
+    labels_checked: bool = True
 
     @classmethod
     def of(
-        cls, counts: ScoreTable, prior: Prior, scheme: Scheme, single_precision: bool = False
+        cls,
+        counts: ScoreTable,
+        prior: Prior,
+        scheme: Scheme,
+        single_precision: bool = False,
+        labels_checked: bool = True,
     ) -> Given:
         """Fold known negatives in."""
         naive = counts.with_negatives_folded_in("single-sample")
         exact = counts.with_negatives_folded_in(scheme)
-        return cls(counts, exact, naive, prior, scheme, single_precision=single_precision)
+        return cls(
+            counts,
+            exact,
+            naive,
+            prior,
+            scheme,
+            single_precision=single_precision,
+            labels_checked=labels_checked,
+        )
 
     def mixture(self, table: ScoreTable, alpha: float) -> Mixture:
         """Shares of positives for a share among the unlabeled rows."""
@@ -66,8 +82,7 @@ class Given:
         # With propensities the labeled rows stand for all positives, and all rows are the
         # population: alpha of the case-control scheme is then pi.
         rows = self.counts
-        pi = (rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows
-        return Mixture.of(table, pi, 1.0, "case-control")
+        return Mixture.by_propensity((rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows)
 
 
 def check_confidence(confidence: Any, caller: str) -> None:
@@ -104,7 +119,8 @@ def read_input(
 ) -> Given:
     """Count the rows, and read or estimate alpha."""
     # Alpha is checked first: counting many rows takes long.
-    prior = None
+    prior, checked = None, beta is not None
+    beta = beta if checked else 1.0
     if propensity is None and estimation_method(alpha, beta, "evaluate") is None:
         prior = Prior.of(alpha, beta, "evaluate")
     if isinstance(s, ScoreTable):
@@ -113,7 +129,7 @@ def read_input(
                 "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
                 "in it already. Drop the other arguments."
             )
-        return Given.of(s, prior or estimated(s), scheme)
+        return Given.of(s, prior or estimated(s), scheme, labels_checked=checked)
     if scores is None:
         raise InvalidInputError(
             "evaluate needs scores beside the labels. Got only one of them. "
@@ -129,7 +145,7 @@ def read_input(
     # Beyond this the full table would cost more memory than the rows themselves.
     bins = DEFAULT_BINS if np.size(scores) > MANY_ROWS else None
     counts = ScoreTable._count(s, scores, sample_weight, bins, keep, "evaluate")
-    return Given.of(counts, prior or estimated(counts), scheme, single)
+    return Given.of(counts, prior or estimated(counts), scheme, single, checked)
 
 
 def estimated_prior(
@@ -138,6 +154,7 @@ def estimated_prior(
     """Estimate alpha, and beta if asked to, from counts of scores."""
     from recoup.priors import estimate
 
+    beta = 1.0 if beta is None else beta
     method = estimation_method(alpha, beta, caller) or "auto"
     seed = as_seed(random_state, caller)
     try:

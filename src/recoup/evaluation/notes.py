@@ -94,3 +94,17 @@ def notes_on(
             )
         )
     return notes
+
+
+def chosen_note(cut: float, chosen_for: str, shift: dict[str, float]) -> Note:
+    """Say that the threshold was chosen on these rows, and what was done about it."""
+    spec = metric_spec(chosen_for, "evaluate")
+    text = f"The threshold {cut:.4g} was chosen on these rows to maximise {spec.label}"
+    if chosen_for in shift:
+        text += (
+            f"; metrics at it are corrected for what the choice adds ({spec.label} "
+            f"{shift[chosen_for]:+.4f})."
+        )
+    else:
+        text += "; metrics at it are slightly optimistic."
+    return Note("chosen-threshold", text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,11 @@ from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import html_estimates, make_frame, to_plain
 from recoup._core.text import show_percent
+from recoup.evaluation.chosen_threshold import N_REPLICATES, optimism
 from recoup.evaluation.estimates import (
     Baseline,
     Estimate,
+    HiddenPositives,
     OperatingPoint,
     Sensitivity,
     estimates_dict,
@@ -29,6 +31,7 @@ from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
 from recoup.evaluation.uncertainty import point_estimates, tails
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.bands import CurveName, curve_bands
 from recoup.metrics.curve_results import (
     Band,
     CalibrationCurve,
@@ -38,10 +41,12 @@ from recoup.metrics.curve_results import (
     RocCurve,
 )
 from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
+from recoup.metrics.intervals import mover, normal_quantile, wilson
 from recoup.metrics.measure import measure, observed_rates_at
+from recoup.metrics.observed import group_shares, moved_mixture
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
-from recoup.metrics.resample import Replicates, permuted_auc
+from recoup.metrics.resample import bootstrap, permuted_auc
 from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
@@ -88,12 +93,6 @@ class Evaluation:
         Reasons to doubt the numbers, as sentences.
     roc : RocCurve
         The recovered ROC curve.
-    roc_band : Band or None
-        Confidence band of the recovered ROC curve; None without bootstrap replicates.
-    pr_band : Band or None
-        The same for the precision-recall curve.
-    lift_band : Band or None
-        The same for the lift curve.
     prior : Prior
         Alpha and beta with their uncertainty.
     given : Given
@@ -103,11 +102,9 @@ class Evaluation:
     mixture : Mixture
         The shares of positives that belong to ``table``.
     n_boot : int
-        How many bootstrap replicates were drawn.
+        How many permutations and bootstrap replicates were asked for.
     seed : int
-        Where the random numbers of :attr:`baseline` start.
-    replicates : Replicates or None
-        The bootstrap replicates.
+        Where the random numbers of :attr:`baseline` and :meth:`best` start.
     """
 
     metrics: dict[str, Estimate]
@@ -123,16 +120,12 @@ class Evaluation:
     feasibility: Feasibility
     notes: tuple[Note, ...]
     roc: RocCurve
-    roc_band: Band | None
-    pr_band: Band | None
-    lift_band: Band | None
     prior: Prior
     given: Given
     table: ScoreTable
     mixture: Mixture
     n_boot: int
     seed: int
-    replicates: Replicates | None
 
     def __getitem__(self, key: str) -> Estimate:
         """Look a metric up by its key."""
@@ -167,6 +160,92 @@ class Evaluation:
         """What alpha was estimated by, with its interval and doubts; None if it was given."""
         found: PriorEstimate | None = self.prior.estimate
         return found
+
+    @cached_property
+    def hidden(self) -> HiddenPositives:
+        """How many of the unlabeled rows are positive, with an interval.
+
+        Alpha is a share in the population that the rows come from; how many positives are among
+        these rows is also a matter of chance, which the interval includes.
+        """
+        z = normal_quantile(self.confidence)
+        n, squares = self.n_unlabeled, float(self.given.counts.squares_of("unlabeled").sum())
+        chance = z * np.sqrt(squares * self.alpha * (1 - self.alpha))
+        low, high = self.prior.range_at(self.confidence)
+        if self.given.by_propensity:
+            rows = self.given.counts
+            low, high = (max(pi * rows.n_rows - rows.n_labeled, 0.0) / n for pi in self.pi_interval)
+        count = self.alpha * n
+        lower, upper = mover(count, [(low * n, high * n), (count - chance, count + chance)])
+        lower, upper = float(np.clip(lower, 0.0, n)), float(np.clip(upper, 0.0, n))
+        least, most = lower, upper
+        if self.prior.estimate is not None:
+            least, most = 0.0, max(upper, min(self.feasibility.alpha_upper, 1.0) * n)
+        return HiddenPositives(count, lower, upper, least, most, n)
+
+    @cached_property
+    def pi_interval(self) -> tuple[float, float]:
+        """Interval of ``pi``; in a single sample the share of labeled rows is a matter of chance."""
+        z = normal_quantile(self.confidence)
+        table, prior, beta = self.table, self.prior, self.prior.beta
+
+        def pi_at(alpha: Any, beta: Any, **moved: Any) -> Any:
+            return moved_mixture(table, self.scheme, alpha, beta, moved).pi
+
+        limits = []
+        for alpha in prior.corners():
+            ends = [
+                tuple(pi_at(alpha, beta, **{name: end}) for end in wilson(share, size, z))
+                for name, (share, size) in group_shares(table, self.scheme).items()
+            ]
+            if prior.alpha_draws is not None:
+                drawn = pi_at(*prior.some_draws(1000))
+                ends.append(tuple(np.quantile(drawn, tails(self.confidence))))
+            limits.append(mover(pi_at(alpha, beta), ends))
+        low, high = np.min([one[0] for one in limits]), np.max([one[1] for one in limits])
+        return float(max(low, 0.0)), float(min(high, 1.0))
+
+    def band(self, curve: CurveName = "roc", simultaneous: bool = False) -> Band:
+        """Confidence band of a recovered curve.
+
+        Parameters
+        ----------
+        curve : {"roc", "pr", "lift"}, default="roc"
+            Which curve.
+        simultaneous : bool, default=False
+            Whether the band is to hold the whole curve with this confidence, rather than each of
+            its points.
+
+        Returns
+        -------
+        Band
+        """
+        if curve not in get_args(CurveName):
+            raise InvalidInputError(
+                f"Evaluation.band needs curve to be 'roc', 'pr' or 'lift'. Got {brief(curve)!r}."
+            )
+        if not simultaneous:
+            return self._bands[curve]
+        return curve_bands(self.table, self.prior, self.scheme, self.confidence, True)[curve]
+
+    @cached_property
+    def _bands(self) -> dict[CurveName, Band]:
+        return curve_bands(self.table, self.prior, self.scheme, self.confidence)
+
+    @property
+    def roc_band(self) -> Band:
+        """Pointwise confidence band of the recovered ROC curve."""
+        return self._bands["roc"]
+
+    @property
+    def pr_band(self) -> Band:
+        """Pointwise confidence band of the recovered precision-recall curve."""
+        return self._bands["pr"]
+
+    @property
+    def lift_band(self) -> Band:
+        """Pointwise confidence band of the recovered lift curve."""
+        return self._bands["lift"]
 
     @cached_property
     def baseline(self) -> Baseline | None:
@@ -237,8 +316,8 @@ class Evaluation:
     def best(self, metric: str, **params: float) -> OperatingPoint:
         """Return the operating point where a recovered metric is best.
 
-        The threshold is chosen along the smoothed curve (:meth:`metric_curve`) of these rows, so
-        its metrics are slightly optimistic; check them on other rows.
+        The threshold is chosen along the smoothed curve (:meth:`metric_curve`) of these rows. What
+        the choice adds to the metrics is taken off again (``optimism``), unless ``n_boot`` is 0.
 
         Parameters
         ----------
@@ -252,7 +331,13 @@ class Evaluation:
         OperatingPoint
         """
         threshold = self.metric_curve(metric, **params).best_threshold
-        return self.at(min(threshold, float(np.nextafter(self.table.scores[-1], np.inf))))
+        threshold = min(threshold, float(np.nextafter(self.table.scores[-1], np.inf)))
+        shift = {}
+        if self.n_boot:
+            rng = np.random.default_rng(self.seed)
+            replicates = bootstrap(self.table, min(self.n_boot, N_REPLICATES), rng)
+            shift = optimism(replicates, self.prior, self.scheme, metric, params)
+        return self._points([threshold], "Evaluation.best", shift)[0]
 
     def operating_points(self, thresholds: Any = 20) -> pd.DataFrame:
         """Precision, recall and queue size over thresholds, with intervals.
@@ -341,7 +426,9 @@ class Evaluation:
 
         return selection_sensitivity(self, strengths, direction)
 
-    def _points(self, thresholds: Any, caller: str) -> list[OperatingPoint]:
+    def _points(
+        self, thresholds: Any, caller: str, shift: dict[str, float] | None = None
+    ) -> list[OperatingPoint]:
         try:
             cuts = np.array(
                 [as_precise_as_scores(float(t), self.given.single_precision) for t in thresholds]
@@ -353,17 +440,9 @@ class Evaluation:
         if not np.isfinite(cuts).all():
             raise InvalidInputError(f"{caller} needs finite thresholds. Got {brief(thresholds)}.")
         thresholds = cuts
-        rng = np.random.default_rng(0)
         estimates = point_estimates(
-            self.given.exact,
-            self.prior,
-            self.mixture,
-            thresholds,
-            self.confidence,
-            rng,
-            self.replicates,
+            self.given.exact, self.prior, self.scheme, thresholds, self.confidence
         )
-        unsure = self.given.by_propensity and self.replicates is None
         naive_rates = observed_rates_at(self.given.naive, thresholds)
         share = self.given.naive.n_labeled / self.given.naive.n_rows
         rows = self.mixture.rows(self.given.exact)
@@ -383,7 +462,8 @@ class Evaluation:
                         key,
                         naive[key][i],
                         raw[i],
-                        (np.nan, np.nan) if unsure else (low[i], high[i]),
+                        (low[i], high[i]),
+                        optimism=(shift or {}).get(key, 0.0),
                     )
                     for key, (raw, low, high) in estimates.items()
                 },
@@ -397,7 +477,8 @@ class Evaluation:
         Returns
         -------
         pandas.DataFrame
-            With columns metric, pu, recovered, raw, lower, upper, bound_lower and bound_upper.
+            With columns metric, pu, recovered, raw, lower, upper, bound_lower, bound_upper,
+            optimism, possible_lower and possible_upper.
         """
         return estimates_frame(self.metrics)
 
@@ -416,6 +497,9 @@ class Evaluation:
                 "prior": self.prior.described(),
                 "beta": self.beta,
                 "pi": self.pi,
+                "pi_interval": self.pi_interval,
+                "hidden": vars(self.hidden),
+                "labels_checked": self.given.labels_checked,
                 "scheme": self.scheme,
                 "threshold": self.threshold,
                 "confidence": self.confidence,

@@ -1,24 +1,32 @@
-"""Intervals of every metric and bands of every curve, for known or uncertain alpha."""
+"""Intervals of every metric, for known or uncertain alpha.
+
+The error of a metric has independent parts: how rows lie along the scores, which share of the rows
+has a label, and what is not known about alpha and beta. The value at the limits of each part is
+set against the value itself, and the distances are squared and added (:func:`mover`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from recoup._core.checks import FloatArray
+from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics import intervals
-from recoup.metrics.area import auc_pu
-from recoup.metrics.curve_results import Band
-from recoup.metrics.measure import observed_rates_at, raw_value
-from recoup.metrics.point import positive_rate
+from recoup.metrics.area import auc_pu, loss_means, proper_value
+from recoup.metrics.curves import recovered_roc
+from recoup.metrics.influence import Influence, influence_of, standard_error
+from recoup.metrics.intervals import Ends
+from recoup.metrics.measure import raw_value
+from recoup.metrics.observed import ObservedShares, group_shares, moved_mixture
 from recoup.metrics.rates import Mixture
-from recoup.metrics.resample import Replicates
-from recoup.metrics.spec import MetricSpec, evaluated_specs
+from recoup.metrics.resample import RESAMPLE_BINS, Replicates
+from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
 from recoup.scores.table import ScoreTable
 
-N_DRAWS = 4000
+# Draws of alpha and beta that an interval goes through: of a formula, and of a whole curve.
+N_DRAWS, N_CURVES = 1000, 60
 
 Limits = dict[str, tuple[float, float]]
 
@@ -26,139 +34,88 @@ Limits = dict[str, tuple[float, float]]
 def uncertainty(
     table: ScoreTable,
     prior: Prior,
-    mixture: Mixture,
+    scheme: Scheme,
     threshold: float,
     confidence: float,
-    replicates: Replicates | None,
-    rng: np.random.Generator,
-) -> tuple[Limits, dict[str, Band]]:
-    """Intervals of all metrics and bands of all curves."""
-    if replicates is not None and replicates.alpha is not None:
-        return _joint_uncertainty(table, prior, mixture, threshold, confidence, replicates, rng)
-    points = point_estimates(table, prior, mixture, np.array([threshold]), confidence, rng)
-    results = []
-    for one in _mixtures(table, prior, mixture):
-        limits = _area_limits(table, prior, one, confidence, rng)
-        bands: dict[str, Band] = {}
-        if replicates is not None:
-            drawn = one
-            if prior.alpha_draws is not None:
-                pair = prior.sample(len(replicates.tpr_pu), rng)
-                drawn = Mixture.of(table, *pair, mixture.scheme)
-            curve_limits, bands = _curve_limits(table, drawn, confidence, replicates)
-            for key in set(curve_limits) & set(limits):
-                # Clipping pulls the valid curve down, noise pushes the raw one up: each limit
-                # comes from the estimate whose bias makes it safe.
-                curve_limits[key] = curve_limits[key][0], limits[key][1]
-            limits |= curve_limits
-        results.append((limits, bands))
-    limits, bands = _envelope(results)
-    return limits | {
-        k: (float(low[0]), float(high[0])) for k, (_, low, high) in points.items()
-    }, bands
+    replicates: Replicates | None = None,
+) -> Limits:
+    """Intervals of all metrics.
 
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows, known negatives folded in or rows weighted by propensity.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    scheme : {"single-sample", "case-control"}
+        Whether the judged population is all rows, or the unlabeled rows alone.
+    threshold : float
+        Where scores become predictions.
+    confidence : float
+        Level of the intervals.
+    replicates : Replicates, optional
+        For areas that say nothing of how rows move them; without, such areas have no interval.
 
-def _mixtures(table: ScoreTable, prior: Prior, mixture: Mixture) -> list[Mixture]:
-    """One mixture, or those over an interval of alpha: nothing says where in it alpha lies."""
-    if prior.interval is None:
-        return [mixture]
-    alphas = np.linspace(*prior.interval, 3)
-    return [Mixture.of(table, float(alpha), prior.beta, mixture.scheme) for alpha in alphas]
-
-
-def _joint_uncertainty(
-    table: ScoreTable,
-    prior: Prior,
-    mixture: Mixture,
-    threshold: float,
-    confidence: float,
-    replicates: Replicates,
-    rng: np.random.Generator,
-) -> tuple[Limits, dict[str, Band]]:
-    """Percentiles of replicates that carry their own share of positives."""
-    points = point_estimates(
-        table, prior, mixture, np.array([threshold]), confidence, rng, replicates
-    )
+    Returns
+    -------
+    dict of str to (float, float)
+        By key of the metric; not clipped to the metric's range.
+    """
+    points = point_estimates(table, prior, scheme, np.array([threshold]), confidence)
     limits = {key: (float(low[0]), float(high[0])) for key, (_, low, high) in points.items()}
-    draws = Mixture.of(table, replicates.alpha, 1.0, mixture.scheme)
-    curve_limits, bands = _curve_limits(table, draws, confidence, replicates)
-    limits |= curve_limits
-    tpr, fpr = draws.by_row().true_rates(replicates.tpr_pu, replicates.fpr_pu)
-    size = table.effective_sizes[0]
-    for spec in evaluated_specs("area", "proper", probabilities=table.holds_probabilities):
-        if spec.kind == "proper":
-            if_positive, if_negative = spec.formula(replicates.table.centers[::-1])
-            drawn = draws.pi * (np.diff(tpr) @ if_positive) + (1 - draws.pi) * (
-                np.diff(fpr) @ if_negative
-            )
-        elif spec.from_auc_pu is not None or spec.raw_curve:
-            drawn = spec.along(tpr, fpr, draws.pi)
-        else:
-            continue
-        bottom, top = intervals.expanded_percentiles(drawn, confidence, size)
-        limits[spec.key] = limits[spec.key][0] if spec.ratio else float(bottom), float(top)
-    for spec in evaluated_specs("area"):
-        if spec.limits_of is not None:
-            limits[spec.key] = limits[spec.key][0], limits[spec.limits_of][1]
-    return limits, bands
-
-
-def _envelope(
-    results: list[tuple[Limits, dict[str, Band]]],
-) -> tuple[Limits, dict[str, Band]]:
-    limits = {
-        key: (
-            min(one[key][0] for one, _ in results),
-            max(one[key][1] for one, _ in results),
-        )
-        for key in results[0][0]
-    }
-    bands = {
-        key: Band(
-            band.x,
-            np.min([one[key].lower for _, one in results], axis=0),
-            np.max([one[key].upper for _, one in results], axis=0),
-        )
-        for key, band in results[0][1].items()
-    }
-    return limits, bands
+    specs = evaluated_specs("area", "proper", probabilities=table.holds_probabilities)
+    found: Limits = {}
+    for spec in specs:
+        if spec.row_effects is not None:
+            ends = [
+                _area_interval(spec, table, prior, alpha, scheme, confidence)
+                for alpha in prior.corners()
+            ]
+            found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
+        elif spec.limits_of is not None:
+            found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
+        elif replicates is not None:
+            found[spec.key] = _percentiles(spec, replicates, prior, scheme, confidence)
+    return found | limits
 
 
 def point_estimates(
-    table: ScoreTable,
-    prior: Prior,
-    mixture: Mixture,
-    thresholds: FloatArray,
-    confidence: float,
-    rng: np.random.Generator,
-    replicates: Replicates | None = None,
+    table: ScoreTable, prior: Prior, scheme: Scheme, thresholds: FloatArray, confidence: float
 ) -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
-    """Every threshold metric as raw, lower and upper values over thresholds, none clipped."""
-    rates, sizes = observed_rates_at(table, thresholds), table.effective_sizes
-    drawn: tuple[Any, Any, Any] | None = None
-    if replicates is not None and replicates.alpha is not None:
-        column = Mixture.of(table, replicates.alpha, 1.0, mixture.scheme).by_row()
-        drawn = (*column.true_rates(*replicates.at(thresholds)), column.pi)
-    elif prior.alpha_draws is not None:
-        # Draws from Jeffreys' posterior of each rate keep small counts honest.
-        observed = [
-            rng.beta(rate * size + 0.5, (1 - rate) * size + 0.5, size=(N_DRAWS, len(rate)))
-            for rate, size in zip(rates, sizes, strict=True)
-        ]
-        draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
-        column = draws.by_row()
-        drawn = (*column.true_rates(*observed), column.pi)
+    """Every threshold metric as raw, lower and upper values over thresholds, none clipped.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    scheme : {"single-sample", "case-control"}
+        Whether the judged population is all rows, or the unlabeled rows alone.
+    thresholds : ndarray of shape (n,)
+        Where scores become predictions.
+    confidence : float
+        Level of the intervals.
+
+    Returns
+    -------
+    dict of str to tuple of three ndarray of shape (n,)
+        By key of the metric.
+    """
+    observed = ObservedShares.above(table, thresholds, scheme)
     z = intervals.normal_quantile(confidence)
-    mixtures = _mixtures(table, prior, mixture)
     found = {}
     for spec in evaluated_specs("point"):
-        formula = spec.formula
-        raw = np.asarray(formula(*mixture.true_rates(*rates), mixture.pi), float)
-        if drawn is None:
-            ends = [intervals.mover(formula, *rates, sizes, one, z) for one in mixtures]
-            low, high = np.min([e[0] for e in ends], axis=0), np.max([e[1] for e in ends], axis=0)
-        else:
-            low, high = intervals.expanded_percentiles(formula(*drawn), confidence, sizes[0])
+        raw = observed.value(spec.formula, prior.alpha, prior.beta)
+        more: tuple[Ends, ...] = ()
+        if prior.alpha_draws is not None:
+            alphas, betas = (np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS))
+            drawn = observed.value(spec.formula, alphas, betas)
+            more = (tuple(np.quantile(drawn, tails(confidence), axis=0)),)
+        ends = [
+            observed.interval(spec.formula, alpha, prior.beta, z, more) for alpha in prior.corners()
+        ]
+        low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         found[spec.key] = raw, low, high
     return found
 
@@ -168,88 +125,156 @@ def tails(confidence: float) -> list[float]:
     return [(1 - confidence) / 2, (1 + confidence) / 2]
 
 
-def _area_limits(
-    table: ScoreTable, prior: Prior, mixture: Mixture, confidence: float, rng: np.random.Generator
-) -> Limits:
-    """Analytic intervals of areas and proper scores."""
-    from scipy.special import expit, logit
+def _area_interval(
+    spec: MetricSpec,
+    table: ScoreTable,
+    prior: Prior,
+    alpha: float,
+    scheme: Scheme,
+    confidence: float,
+) -> tuple[float, float]:
+    """Interval of an area or a proper score at one alpha, with the draws around it."""
+    assert spec.row_effects is not None
+    shares = group_shares(table, scheme)
+    mixture = moved_mixture(table, scheme, alpha, prior.beta, {})
+    raw, shape = _shape_limits(spec, table, mixture, confidence)
+    z = intervals.normal_quantile(confidence)
+    ends = [shape]
+    for name, (share, size) in shares.items():
+        if name != "known_share":
+            ends.append(
+                tuple(
+                    _value(spec, table, moved_mixture(table, scheme, alpha, prior.beta, {name: at}))
+                    for at in intervals.wilson(share, size, z)
+                )
+            )
+    low, high = intervals.mover(raw, ends)
+    if table.squares is not None or table.n_known:
+        stretch = _stretch(spec, table, mixture, shares)
+        low, high = raw - stretch * (raw - low), raw + stretch * (high - raw)
+    if prior.alpha_draws is not None:
+        drawn = _drawn_values(spec, table, prior, scheme)
+        low, high = intervals.mover(
+            raw, [(low, high), tuple(np.quantile(drawn, tails(confidence)))]
+        )
+    return float(low), float(high)
 
+
+def _value(spec: MetricSpec, table: ScoreTable, mixture: Mixture) -> float:
+    return raw_value(spec, table, mixture)
+
+
+def _shape_limits(
+    spec: MetricSpec, table: ScoreTable, mixture: Mixture, confidence: float
+) -> tuple[float, Ends]:
+    """Return the raw value, and limits for how rows lie along the scores, all shares held."""
     size = table.effective_sizes[0]
     quantile = intervals.t_quantile(confidence, size)
-    levels = tails(confidence)
-    noise = rng.standard_t(max(size - 1, 1), size=N_DRAWS)
-    draws = Mixture.of(table, *prior.sample(N_DRAWS, rng), mixture.scheme)
+    if spec.from_auc_pu is not None:
+        value = auc_pu(table)
+        observed = intervals.auc_interval(table, value, confidence)
+        low, high = (float(spec.from_auc_pu(end, mixture)) for end in observed)
+        return float(spec.from_auc_pu(value, mixture)), (low, high)
+    raw = _value(spec, table, mixture)
+    assert spec.row_effects is not None
+    error = standard_error(table, Influence(*spec.row_effects(table, mixture, np.nan)))
+    if spec.kind == "proper":
+        return raw, (raw - quantile * error, raw + quantile * error)
+    # Clipping pulls the valid curve down, noise pushes the raw one up: each limit comes from the
+    # estimate whose bias makes it safe. Small shares are skewed on the logit scale, large ones on
+    # the plain one.
+    roc = recovered_roc(table, mixture)
+    valid = float(spec.formula(roc.tpr, roc.fpr, mixture.pi))
+    low = min(intervals.logit_interval(valid, error, quantile)[0], valid - quantile * error, raw)
+    high = max(intervals.logit_interval(raw, error, quantile)[1], raw)
+    if min(valid, 1 - valid) * size < 1:
+        # Perfect separation, which few rows can show by luck.
+        around = intervals.wilson(np.clip(valid, 0.0, 1.0), size, quantile)
+        low, high = min(low, float(around[0])), max(high, float(around[1]))
+    return raw, (low, high)
 
-    def symmetric(spec: MetricSpec, influence: intervals.Influence) -> FloatArray:
-        """Interval around a smooth function of the table, averaged over alpha if uncertain."""
-        error = intervals.standard_error(table, influence)
-        center = raw_value(spec, table, mixture)
-        if prior.alpha_draws is None:
-            ends: FloatArray = center + quantile * error * np.array([-1.0, 1.0])
-        else:
-            alphas, betas = prior.sample(40, rng)
-            centers = np.array(
-                [
-                    raw_value(spec, table, Mixture.of(table, float(a), float(b), mixture.scheme))
-                    for a, b in np.broadcast(alphas, betas)
-                ]
-            )
-            ends = np.quantile(rng.choice(centers, size=N_DRAWS) + noise * error, levels)
-        if spec.ratio and center > 0:
-            # Precision is a ratio, so its errors grow upwards: the upper limit is taken in
-            # logarithms.
-            ends[1] = center * np.exp(min((ends[1] - center) / center, 50.0))
-        return ends
 
-    observed = np.clip(intervals.auc_interval(table, auc_pu(table), confidence), 1e-9, 1 - 1e-9)
-    middle, half = np.mean(logit(observed)), np.ptp(logit(observed)) / 2
-    noisy = prior.beta_draws is not None or prior.beta < 1
-    limits: dict[str, FloatArray] = {}
-    for spec in evaluated_specs("area", "proper", probabilities=table.holds_probabilities):
+def _stretch(
+    spec: MetricSpec,
+    table: ScoreTable,
+    mixture: Mixture,
+    shares: dict[str, tuple[float, float]],
+) -> float:
+    """By how much the error is larger than if its parts were independent.
+
+    Rows with large weights, known negatives, and rows with propensities move several parts.
+    """
+    assert spec.row_effects is not None
+    whole = influence_of(
+        spec.row_effects(table, mixture, np.nan),
+        lambda moved: _value(spec, table, moved),
+        table,
+        mixture,
+    )
+    apart = standard_error(table, Influence(whole.labeled, whole.unlabeled)) ** 2
+    for name, (share, size) in shares.items():
+        if name != "known_share":
+            apart += whole.share**2 * share * (1 - share) / size
+    joint = standard_error(table, whole) ** 2
+    return float(np.sqrt(joint / apart)) if 0 < apart < np.inf and joint > 0 else 1.0
+
+
+def _drawn_values(spec: MetricSpec, table: ScoreTable, prior: Prior, scheme: Scheme) -> FloatArray:
+    """Value for each of some draws of alpha and beta."""
+    if spec.kind == "proper" or spec.from_auc_pu is not None:
+        mixture = Mixture.of(table, *prior.some_draws(N_DRAWS), scheme)
         if spec.from_auc_pu is not None:
-            limits[spec.key] = spec.from_auc_pu(observed, mixture)
-            if prior.alpha_draws is not None and (spec.needs_alpha or noisy):
-                drawn = spec.from_auc_pu(expit(middle + noise * half / quantile), draws)
-                limits[spec.key] = np.quantile(drawn, levels)
-        elif spec.influence is not None:
-            influence = spec.influence(table, mixture, np.nan)
-            limits[spec.key] = symmetric(spec, influence)
-        elif spec.limits_of is not None:
-            limits[spec.key] = limits[spec.limits_of]
-    return {key: (float(ends[0]), float(ends[1])) for key, ends in limits.items()}
+            return np.atleast_1d(spec.from_auc_pu(auc_pu(table), mixture))
+        return np.atleast_1d(proper_value(loss_means(table, spec.formula(table.centers)), mixture))
+    coarse = table.thin(RESAMPLE_BINS)
+
+    def values() -> Iterator[float]:
+        yield _value(spec, coarse, Mixture.of(coarse, prior.alpha, prior.beta, scheme))
+        for alpha, beta in np.broadcast(*prior.some_draws(N_CURVES)):
+            yield _value(spec, coarse, Mixture.of(coarse, float(alpha), float(beta), scheme))
+
+    drawn = np.array(list(values()))
+    # Thinning moves all of them alike; what counts is how far draws lie from the center.
+    exact = _value(spec, table, Mixture.of(table, prior.alpha, prior.beta, scheme))
+    moved: FloatArray = drawn[1:] - drawn[0] + exact
+    return moved
 
 
-def _curve_limits(
-    table: ScoreTable, mixture: Mixture, confidence: float, replicates: Replicates
-) -> tuple[Limits, dict[str, Band]]:
-    """Bootstrap intervals of areas that have no analytic one, and bands of the curves."""
-    size = table.effective_sizes[0]
-    tpr, fpr = replicates.valid_rates(mixture)
-    pi = np.broadcast_to(np.asarray(mixture.pi, float), len(tpr))
-    limits = {}
-    for spec in evaluated_specs("area"):
-        if spec.from_auc_pu is not None or (spec.influence is not None and not spec.ratio):
-            continue
-        values = spec.along(tpr, fpr, pi)
-        low, high = intervals.expanded_percentiles(values, confidence, size)
-        width = spec.high - spec.low
-        if high - low < 1e-9 and np.isfinite(width):
-            # Every replicate the same: perfect separation, which few rows can show by luck.
-            z = intervals.normal_quantile(confidence)
-            share = np.clip((low - spec.low) / width, 0.0, 1.0)
-            low, high = (spec.low + width * end for end in intervals.wilson(share, size, z))
-        limits[spec.key] = float(low), float(high)
+def _percentiles(
+    spec: MetricSpec, replicates: Replicates, prior: Prior, scheme: Scheme, confidence: float
+) -> tuple[float, float]:
+    """Interval of an area from bootstrap replicates, one draw of alpha and beta for each."""
+    alphas, betas = prior.alpha, prior.beta
+    if prior.alpha_draws is not None:
+        places = np.arange(len(replicates.tpr_pu)) % len(prior.alpha_draws)
+        alphas = prior.alpha_draws[places]
+        betas = prior.beta if prior.beta_draws is None else prior.beta_draws[places]
+    ends = []
+    for alpha in prior.corners() if prior.interval is not None else [alphas]:
+        mixture = replicates.mixture(alpha, betas, scheme)
+        tpr, fpr = replicates.valid_rates(mixture)
+        values = spec.along(tpr, fpr, np.ravel(mixture.pi))
+        ends.append(np.quantile(values, tails(confidence)))
+    low, high = float(np.min(ends)), float(np.max(ends))
+    width = spec.high - spec.low
+    if high - low < 1e-9 and np.isfinite(width):
+        # Every replicate the same: perfect separation, which few rows can show by luck.
+        z = intervals.normal_quantile(confidence)
+        share = np.clip((low - spec.low) / width, 0.0, 1.0)
+        around = intervals.wilson(share, replicates.table.effective_sizes[0], z)
+        low, high = (float(spec.low + width * end) for end in around)
+    return low, high
 
-    grid = np.linspace(0.0, 1.0, 101)
-    rate = positive_rate(tpr, fpr, pi[:, None])
-    precision = np.divide(pi[:, None] * tpr, rate, out=np.ones_like(rate), where=rate > 0)
-    # Before the first positive is found there is no recall to show the precision of.
-    first = np.argmax(tpr > 0, axis=1)
-    precision = np.where(tpr > 0, precision, precision[np.arange(len(tpr)), first][:, None])
-    curves = {"roc": (fpr, tpr), "pr": (tpr, precision), "lift": (rate, tpr)}
-    bands = {}
-    for name, (xs, ys) in curves.items():
-        lines = np.array([np.interp(grid, x, y) for x, y in zip(xs, ys, strict=True)])
-        low, high = intervals.expanded_percentiles(lines, confidence, size)
-        bands[name] = Band(grid, low, high)
-    return limits, bands
+
+def _shifted(
+    spec: MetricSpec, limits: tuple[float, float], table: ScoreTable, prior: Prior, scheme: Scheme
+) -> tuple[float, float]:
+    """Limits of a metric from those of one that moves with it."""
+    assert spec.limits_of is not None
+    mixture = moved_mixture(table, scheme, prior.alpha, prior.beta, {})
+    roc = recovered_roc(table, mixture)
+    of = metric_spec(spec.limits_of, "evaluate")
+    shift = float(
+        spec.formula(roc.tpr, roc.fpr, mixture.pi) - of.formula(roc.tpr, roc.fpr, mixture.pi)
+    )
+    return limits[0] + min(shift, 0.0), limits[1] + max(shift, 0.0)

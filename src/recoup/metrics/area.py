@@ -8,10 +8,11 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.intervals import (
-    aul_influence,
-    average_precision_influence,
-    roc_auc_influence,
+from recoup.metrics.influence import (
+    aul_effects,
+    average_precision_effects,
+    partial_auc_effects,
+    roc_auc_effects,
 )
 from recoup.metrics.rates import Mixture, unmix
 from recoup.metrics.spec import AREA_METRICS, area_metric, proper_metric
@@ -95,17 +96,25 @@ def direct_aul(value: Any, mixture: Mixture) -> Any:
 
 def proper_score(table: ScoreTable, mixture: Mixture, losses: tuple[Any, Any]) -> float:
     """Mean loss over the population, from losses per score if positive and if negative."""
-    means = []
-    for loss in losses:
-        means.append(
-            (
-                np.dot(table.labeled, loss) / table.n_labeled,
-                np.dot(table.unlabeled, loss) / table.n_unlabeled,
-            )
+    return float(proper_value(loss_means(table, losses), mixture))
+
+
+def loss_means(table: ScoreTable, losses: tuple[Any, Any]) -> list[tuple[float, float]]:
+    """Mean losses if positive and if negative, each over the labeled and the unlabeled rows."""
+    return [
+        (
+            np.dot(table.labeled, loss) / table.n_labeled,
+            np.dot(table.unlabeled, loss) / table.n_unlabeled,
         )
+        for loss in losses
+    ]
+
+
+def proper_value(means: list[tuple[float, float]], mixture: Mixture) -> Any:
+    """Mean loss over the population, from :func:`loss_means`."""
     positives, _ = unmix(*means[0], mixture.alpha, mixture.beta)
     _, negatives = unmix(*means[1], mixture.alpha, mixture.beta)
-    return float(mixture.pi * positives + (1 - mixture.pi) * negatives)
+    return mixture.pi * positives + (1 - mixture.pi) * negatives
 
 
 @area_metric(
@@ -113,7 +122,7 @@ def proper_score(table: ScoreTable, mixture: Mixture, losses: tuple[Any, Any]) -
     "AUC",
     source="Jain et al. 2017, Eq. 4 and Figure 2",
     from_auc_pu=direct_auc,
-    influence=roc_auc_influence,
+    row_effects=roc_auc_effects,
     many=True,
     has_bounds=True,
     sklearn=("roc_auc_score", {}),
@@ -137,10 +146,9 @@ def roc_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
 @area_metric(
     "average_precision",
     "Average precision",
-    influence=average_precision_influence,
+    row_effects=average_precision_effects,
     raw_curve=True,
     many=True,
-    ratio=True,
     has_bounds=True,
     sklearn=("average_precision_score", {}),
     script="stepAveragePrecision",
@@ -161,7 +169,6 @@ def average_precision(tpr: Any, fpr: Any, pi: Any) -> Any:
     "PR AUC",
     source="Davis and Goadrich 2006",
     many=True,
-    ratio=True,
     limits_of="average_precision",
     has_bounds=True,
     in_bench=False,
@@ -187,6 +194,7 @@ def pr_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
     "partial_roc_auc",
     "Partial AUC",
     source="McClish 1989",
+    row_effects=partial_auc_effects,
     in_bench=False,
     script="partialArea",
 )
@@ -218,7 +226,7 @@ def partial_roc_auc(
     "AUL",
     source="AUL paper, Theorem 1",
     from_auc_pu=direct_aul,
-    influence=aul_influence,
+    row_effects=aul_effects,
     many=True,
     needs_alpha=False,
 )

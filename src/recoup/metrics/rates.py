@@ -7,7 +7,7 @@ into two true ones (Jain et al. 2017, Theorem 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,15 +132,38 @@ class Mixture:
     scheme: Scheme
 
     @classmethod
-    def of(cls, table: ScoreTable, alpha: Any, beta: Any, scheme: Scheme) -> Mixture:
-        """Work out the shares for a table, from alpha among the rows that are really unlabeled."""
+    def of(
+        cls,
+        table: ScoreTable,
+        alpha: Any,
+        beta: Any,
+        scheme: Scheme,
+        *,
+        labeled_fraction: Any = None,
+        known_share: Any = None,
+    ) -> Mixture:
+        """Work out the shares for a table, from alpha among the rows that are really unlabeled.
+
+        The share of labeled rows, and that of known negatives among the others, are the table's
+        own unless they are given.
+        """
         # The known negatives among the rows counted as unlabeled hold no positives.
-        alpha = alpha * (1 - table.n_known / table.n_unlabeled)
+        if known_share is None:
+            known_share = table.n_known / table.n_unlabeled
+        alpha = alpha * (1 - known_share)
         if scheme == "case-control":
             # A copy, so that pi and alpha are never the same array.
             return cls(alpha, beta, alpha + 0.0, scheme)
+        if labeled_fraction is not None:
+            pi = labeled_fraction * beta + (1 - labeled_fraction) * alpha
+            return cls(alpha, beta, pi, scheme)
         positives = table.n_labeled * beta + table.n_unlabeled * alpha
         return cls(alpha, beta, positives / table.n_rows, scheme)
+
+    @classmethod
+    def by_propensity(cls, pi: Any) -> Mixture:
+        """Shares for a table of :func:`propensity_table`: its unlabeled rows are all rows."""
+        return cls(pi, 1.0, pi + 0.0, "case-control")
 
     def true_rates(self, tpr_pu: Any, fpr_pu: Any) -> tuple[Any, Any]:
         """Unmix, for input that was checked already."""
@@ -281,7 +304,10 @@ def propensity_table(
         np.concatenate([values, values, others[0]]),
         sample_weight=np.concatenate([positives, weights, others[1]]),
     )
-    return table, alpha
+    # Rows of weight zero may have left their score without a place; they add nothing anywhere.
+    places = np.minimum(np.searchsorted(table.scores, values), len(table.scores) - 1)
+    shared = np.bincount(places, weights * positives, minlength=len(table.scores))
+    return replace(table, shared=shared), alpha
 
 
 def _binary_table(

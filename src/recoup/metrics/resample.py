@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from recoup._core.checks import FloatArray
+from recoup._core.checks import FloatArray, Scheme
 from recoup.metrics.curves import monotone_rate
 from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
@@ -22,30 +21,35 @@ class Replicates:
     Parameters
     ----------
     tpr_pu : ndarray of shape (n_boot, n_scores + 1)
-        Shares of the labeled rows at or above each score.
+        Shares of the labeled rows at or above each score, from the highest down.
     fpr_pu : ndarray of shape (n_boot, n_scores + 1)
         Shares of the unlabeled rows at or above each score.
+    labeled_fraction : ndarray of shape (n_boot,)
+        Share of labeled rows.
     table : ScoreTable
         The thinned table that was resampled.
-    alpha : ndarray of shape (n_boot,), optional
-        Each replicate's own share of positives, where the rows themselves tell it, as
-        propensities do.
     """
 
     tpr_pu: FloatArray
     fpr_pu: FloatArray
+    labeled_fraction: FloatArray
     table: ScoreTable
-    alpha: FloatArray | None = None
 
-    def at(self, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Observed rates of every replicate at thresholds, one column each."""
-        scores = self.table.scores
-        places = len(scores) - np.searchsorted(scores, thresholds, side="left")
-        return self.tpr_pu[:, places], self.fpr_pu[:, places]
+    def mixture(self, alpha: float, beta: float, scheme: Scheme) -> Mixture:
+        """Shares of positives of each replicate, as a column."""
+        if self.table.shared is not None:
+            # Labeled rows are weighted as positives there, and all rows counted as unlabeled.
+            odds = self.labeled_fraction / (1 - self.labeled_fraction)
+            drawn = Mixture.by_propensity(np.clip(odds, 1e-9, 1 - 1e-6))
+        else:
+            drawn = Mixture.of(
+                self.table, alpha, beta, scheme, labeled_fraction=self.labeled_fraction
+            )
+        return drawn.by_row()
 
     def valid_rates(self, mixture: Mixture) -> tuple[FloatArray, FloatArray]:
-        """Unmix every replicate and make its curve valid. Mixtures may hold one draw each."""
-        tpr, fpr = mixture.by_row().true_rates(self.tpr_pu, self.fpr_pu)
+        """Unmix every replicate and make its curve valid."""
+        tpr, fpr = mixture.true_rates(self.tpr_pu, self.fpr_pu)
         weights = np.append(0.0, (self.table.labeled + self.table.unlabeled)[::-1])
         for rates in (tpr, fpr):
             for row in rates:
@@ -54,75 +58,42 @@ class Replicates:
 
 
 def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Replicates:
-    """Resample labeled and unlabeled rows apart, as multinomial counts on a thinned table."""
-    coarse = table.thin(RESAMPLE_BINS)
-    rates = []
-    for counts, size in zip(
-        (coarse.labeled, coarse.unlabeled), coarse.effective_sizes, strict=True
-    ):
-        # As many rows as carry the information of the weighted ones.
-        draws = rng.multinomial(max(round(size), 1), counts[::-1] / counts.sum(), size=n_boot)
-        heads = np.zeros((n_boot, len(counts) + 1))
-        np.cumsum(draws, axis=1, out=heads[:, 1:])
-        heads /= heads[:, -1:]
-        rates.append(heads)
-    return Replicates(rates[0], rates[1], coarse)
+    """Draw each row a Poisson number of times, on a thinned table.
 
-
-def bootstrap_weighted_rows(
-    table: ScoreTable,
-    labeled: tuple[FloatArray, FloatArray, FloatArray],
-    others: tuple[FloatArray, FloatArray],
-    n_boot: int,
-    rng: np.random.Generator,
-    keep: Sequence[float],
-) -> Replicates:
-    """Resample rows of which the labeled ones stand for 1/propensity positives each.
+    The sizes of the groups so vary as they do in a single sample; shares within a group do not
+    notice. Rows of different weight in a bin are drawn as rows of equal weight that vary as much.
 
     Parameters
     ----------
     table : ScoreTable
-        Labeled rows weighted, every row counted as unlabeled.
-    labeled : scores, row weights and weights as positives of the labeled rows
-    others : scores and row weights of the other rows
-    n_boot, rng, keep
-        Replicates, randomness, and thresholds to keep exact.
+        The counted rows.
+    n_boot : int
+        How many replicates.
+    rng : Generator
+        Source of random numbers.
 
     Returns
     -------
     Replicates
-        A labeled row that is drawn twice counts twice among the positives and twice among all
-        rows, so that the share of positives moves with the rates.
     """
-    coarse = table.thin(RESAMPLE_BINS, keep)
-
-    def per_bin(scores: FloatArray, *weights: FloatArray) -> list[FloatArray]:
-        places = np.searchsorted(coarse.scores, scores, side="right") - 1
-        return [
-            np.bincount(places, weight, minlength=len(coarse.scores))[::-1].astype(float)
-            for weight in weights
-        ]
-
-    scores, row_weight, positives = labeled
-    mass, squares, rows = per_bin(scores, positives, positives**2, row_weight)
-    # A sum of weights, each drawn a Poisson number of times, has mean sum(w) and variance
-    # sum(w^2). One Poisson variable with mean (sum w)^2 / sum w^2, scaled, has the same two.
-    effective = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)
-    share = np.divide(1.0, effective, out=np.zeros_like(mass), where=effective > 0)
-    drawn = rng.poisson(effective, size=(n_boot, len(mass))) * share
-    scores, row_weight = others
-    other, other_squares = per_bin(scores, row_weight, row_weight**2)
-    effective = np.divide(other**2, other_squares, out=np.zeros_like(other), where=other > 0)
-    scale = np.divide(other, effective, out=np.zeros_like(other), where=effective > 0)
-    everyone = drawn * rows + rng.poisson(effective, size=drawn.shape) * scale
-    heads = []
-    for draws in (drawn * mass, everyone):
-        total = np.zeros((n_boot, len(mass) + 1))
-        np.cumsum(draws, axis=1, out=total[:, 1:])
-        heads.append(total)
-    alpha = np.clip(heads[0][:, -1] / heads[1][:, -1], 0.0, 1 - 1e-6)
-    tpr, fpr = (total / np.maximum(total[:, -1:], 1e-300) for total in heads)
-    return Replicates(tpr, fpr, coarse, alpha)
+    coarse = table.thin(RESAMPLE_BINS)
+    rates, totals = [], []
+    for group in ("labeled", "unlabeled"):
+        mass = getattr(coarse, group)[::-1].astype(float)
+        squares = coarse.squares_of(group)[::-1]
+        # A sum of weights, each drawn a Poisson number of times, has mean sum(w) and variance
+        # sum(w^2). One Poisson variable with mean (sum w)^2 / sum w^2, scaled, has the same two.
+        rows = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)
+        weight = np.divide(squares, mass, out=np.zeros_like(mass), where=mass > 0)
+        heads = np.zeros((n_boot, len(mass) + 1))
+        np.cumsum(rng.poisson(rows, size=(n_boot, len(mass))) * weight, axis=1, out=heads[:, 1:])
+        # A replicate without rows of a group says nothing; it keeps the group as it is.
+        empty = heads[:, -1] == 0
+        heads[empty, 1:] = np.cumsum(mass)
+        totals.append(heads[:, -1].copy())
+        heads /= heads[:, -1:]
+        rates.append(heads)
+    return Replicates(rates[0], rates[1], totals[0] / (totals[0] + totals[1]), coarse)
 
 
 def permuted_auc(

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, Scheme, did_you_mean
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.intervals import Influence, point_influence, proper_influence
+from recoup.metrics.influence import RowEffects, point_effects, proper_effects
 from recoup.metrics.public_function import public_function
 from recoup.metrics.rates import Mixture, prepare
 from recoup.scores.table import ScoreTable
@@ -67,7 +67,7 @@ class MetricSpec:
         Where the formula comes from.
     short : str
         A shorter name, for headings of tables. By default the label.
-    influence : callable or None
+    row_effects : callable or None
         How much a row at each score of a table, highest first, moves the value: called with the
         table, the mixture and the threshold. Without one, bootstrap replicates give the interval,
         and differences between models have none.
@@ -78,9 +78,6 @@ class MetricSpec:
         back: they then give the raw value.
     many : bool
         Whether the formula of an area takes many curves at once, one per row.
-    ratio : bool
-        Whether errors grow upwards, as those of precision do: the upper limit is then taken in
-        logarithms, and the lower one from replicates.
     limits_of : str or None
         Metric whose analytic limits serve for this one too.
     needs_alpha : bool
@@ -108,11 +105,10 @@ class MetricSpec:
     higher_is_better: bool = True
     source: str = ""
     short: str = ""
-    influence: Callable[[ScoreTable, Mixture, float], Influence] | None = None
+    row_effects: Callable[[ScoreTable, Mixture, float], RowEffects] | None = None
     from_auc_pu: Callable[[Any, Mixture], Any] | None = None
     raw_curve: bool = False
     many: bool = False
-    ratio: bool = False
     limits_of: str | None = None
     needs_alpha: bool = True
     has_bounds: bool = False
@@ -147,6 +143,11 @@ class MetricSpec:
     def needs_probabilities(self) -> bool:
         """Whether scores must lie in [0, 1]."""
         return self.kind == "proper"
+
+    @property
+    def needs_replicates(self) -> bool:
+        """Whether only bootstrap replicates give an interval."""
+        return self.kind == "area" and self.in_evaluate and not (self.row_effects or self.limits_of)
 
     @property
     def heading(self) -> str:
@@ -308,7 +309,7 @@ def point_metric(
             high,
             higher_is_better,
             source,
-            influence=partial(point_influence, formula),
+            row_effects=partial(point_effects, formula),
             has_bounds=has_bounds,
             **more,
         )
@@ -358,7 +359,7 @@ def area_metric(
     high: float = 1.0,
     higher_is_better: bool = True,
     source: str = "",
-    influence: Callable[[ScoreTable, Mixture], Influence] | None = None,
+    row_effects: Callable[[ScoreTable, Mixture], RowEffects] | None = None,
     **more: Any,
 ) -> Callable[[Callable[..., Any]], ScoreMetric]:
     """Make a public metric of PU rows from a formula of a curve ``(tpr, fpr, pi)``.
@@ -379,7 +380,7 @@ def area_metric(
         Whether more is better.
     source : str, default=""
         Where the formula comes from.
-    influence : callable, optional
+    row_effects : callable, optional
         How much a row at each score of a table, highest first, moves the value; called with the
         table and the mixture.
     **more
@@ -403,8 +404,8 @@ def area_metric(
 
     def decorate(formula: Callable[..., Any]) -> ScoreMetric:
         at_any_threshold = None
-        if influence is not None:
-            at_any_threshold = lambda table, mixture, threshold: influence(table, mixture)  # noqa: E731
+        if row_effects is not None:
+            at_any_threshold = lambda table, mixture, threshold: row_effects(table, mixture)  # noqa: E731
         spec = MetricSpec(
             key,
             label,
@@ -414,7 +415,7 @@ def area_metric(
             high,
             higher_is_better,
             source,
-            influence=at_any_threshold,
+            row_effects=at_any_threshold,
             **more,
         )
 
@@ -507,7 +508,7 @@ def proper_metric(
             high,
             False,
             source,
-            influence=lambda table, mixture, threshold: proper_influence(losses, table, mixture),
+            row_effects=lambda table, mixture, threshold: proper_effects(losses, table, mixture),
             in_bench=False,
             sklearn=sklearn,
         )

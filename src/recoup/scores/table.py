@@ -458,7 +458,7 @@ class ScoreTable:
         )
 
     def squares_of(self, group: str) -> FloatArray:
-        """Summed squared weights of a group's rows at each score, ascending.
+        """Sum the squared weights of a group's rows at each score, ascending.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class Options:
     ) -> Options:
         """Refuse what makes no sense, naming the caller."""
         if isinstance(alpha, Interval | Draws) or hasattr(alpha, "alpha"):
-            alpha = Prior.of(alpha, 1.0, caller).range
+            alpha = Prior.of(alpha, 1.0, caller).range_at(confidence)
         check_alpha_beta(alpha, 1.0, caller)
         ends = np.atleast_1d(as_floats(alpha, "alpha", caller))
         if ends.ndim > 1 or len(ends) > 2 or ends[0] > ends[-1]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import FloatArray, brief, label_masks
 from recoup._core.constraints import Classifier, Constraint, Nothing, Words
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.intervals import auc_influence
+from recoup.metrics.influence import auc_effects
 from recoup.scores.crossfit import CrossfitScores, crossfit
 from recoup.scores.folds import bundle_rows
 from recoup.scores.table import ScoreTable
@@ -142,6 +142,6 @@ def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:
 def _placements(found: CrossfitScores) -> FloatArray:
     """Return for each row the share of the other sample that it is ranked right against."""
     table = ScoreTable.from_arrays(found.s, found.scores)
-    labeled, unlabeled = (values[::-1] for values in auc_influence(table))
+    labeled, unlabeled = (values[::-1] for values in auc_effects(table))
     at = np.searchsorted(table.scores, found.scores)
     return np.where(found.s == 1, labeled[at], unlabeled[at])

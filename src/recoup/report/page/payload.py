@@ -204,7 +204,8 @@ def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:
     if prior.beta != 1 or evaluation.given.by_propensity:
         return None
     counts = evaluation.given.counts.thin(BOUND_POINTS, (evaluation.threshold,))
-    known = prior.alpha if prior.range[0] == prior.range[1] else prior.range
+    low, high = prior.range_at(evaluation.confidence)
+    known = prior.alpha if low == high else (low, high)
     bounds = bounds_from_table(
         counts, alpha=known, confidence=evaluation.confidence, scheme=evaluation.scheme
     )

@@ -1,0 +1,138 @@
+"""Confidence bands of recovered curves, from the limits of the shares behind every threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from recoup._core.checks import FloatArray, Scheme
+from recoup._core.prior import Prior
+from recoup.metrics.curve_results import Band
+from recoup.metrics.curves import monotone_rate
+from recoup.metrics.intervals import Ends, mover, normal_quantile, wilson
+from recoup.metrics.observed import ObservedShares
+from recoup.metrics.point import positive_rate
+from recoup.scores.table import ScoreTable
+
+CurveName: TypeAlias = Literal["roc", "pr", "lift"]
+
+BAND_BINS = 1024
+GRID = np.linspace(0.0, 1.0, 101)
+N_DRAWS = 40
+
+
+def curve_bands(
+    table: ScoreTable,
+    prior: Prior,
+    scheme: Scheme,
+    confidence: float,
+    simultaneous: bool = False,
+) -> dict[CurveName, Band]:
+    """Bands of the ROC, precision-recall and lift curve.
+
+    The curve is drawn again with the labeled shares at all thresholds at their lower limits, then
+    at their upper ones, and so on for every share that it is made of. How far it moves, squared
+    and added over the shares, is the width of the band. Limits of shares never coincide, not even
+    past the last labeled row, so the band is never of width zero there.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    scheme : {"single-sample", "case-control"}
+        Whether the judged population is all rows, or the unlabeled rows alone.
+    confidence : float
+        Level of the bands.
+    simultaneous : bool, default=False
+        Whether the band is to hold the whole curve, rather than each of its points.
+
+    Returns
+    -------
+    dict of str to Band
+        ``"roc"``, ``"pr"`` and ``"lift"``.
+    """
+    coarse = table.thin(BAND_BINS)
+    observed = ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+    limits = _share_limits(observed, confidence, simultaneous)
+    found = [_bands_at(observed, limits, prior, alpha, confidence) for alpha in prior.corners()]
+    bands: dict[CurveName, Band] = {}
+    for name in found[0]:
+        low = np.min([one[name][0] for one in found], axis=0)
+        high = np.max([one[name][1] for one in found], axis=0)
+        bands[name] = Band(GRID, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+    return bands
+
+
+def _share_limits(
+    observed: ObservedShares, confidence: float, simultaneous: bool
+) -> dict[str, Ends]:
+    """Limits of every share: at each threshold, or for all thresholds at once."""
+    if not simultaneous:
+        z = normal_quantile(confidence)
+        return {
+            name: wilson(share, observed.sizes[name], z) for name, share in observed.values.items()
+        }
+    # Labeled and unlabeled rows have a curve each, which share the error.
+    error = (1 - confidence) / 2
+    z = normal_quantile(1 - error)
+    limits: dict[str, Ends] = {}
+    for name, share in observed.values.items():
+        if np.ndim(share) == 0:
+            limits[name] = wilson(share, observed.sizes[name], z)
+            continue
+        # Dvoretzky, Kiefer and Wolfowitz: no threshold is off by more than this.
+        slack = np.sqrt(np.log(2 / error) / (2 * np.min(observed.sizes[name])))
+        limits[name] = np.maximum(share - slack, 0.0), np.minimum(share + slack, 1.0)
+    return limits
+
+
+def _bands_at(
+    observed: ObservedShares,
+    limits: dict[str, Ends],
+    prior: Prior,
+    alpha: float,
+    confidence: float,
+) -> dict[CurveName, Ends]:
+    center = _curves(observed, alpha, prior.beta, {})
+    moved = [
+        [_curves(observed, alpha, prior.beta, {name: end}) for end in ends]
+        for name, ends in limits.items()
+    ]
+    if prior.alpha_draws is not None:
+        drawn = [
+            _curves(observed, float(one), float(beta), {})
+            for one, beta in np.broadcast(*prior.some_draws(N_DRAWS))
+        ]
+        levels = [(1 - confidence) / 2, (1 + confidence) / 2]
+        ends = {name: np.quantile([one[name] for one in drawn], levels, axis=0) for name in center}
+        moved.append([{name: ends[name][i] for name in center} for i in range(2)])
+    found: dict[CurveName, Ends] = {}
+    for name, curve in center.items():
+        pairs = [(low[name], high[name]) for low, high in moved]
+        found[name] = mover(curve, pairs)
+    return found
+
+
+def _curves(
+    observed: ObservedShares, alpha: float, beta: float, moved: dict[str, Any]
+) -> dict[CurveName, FloatArray]:
+    """Curves over the grid, with some of the shares replaced."""
+    mixture = observed.mixture(alpha, beta, moved)
+    raw = mixture.true_rates(*observed.rates(moved))
+    table = observed.table
+    weights = np.append(1e-9, (table.labeled + table.unlabeled)[::-1])
+    tpr, fpr = (monotone_rate(np.append(0.0, rate), weights) for rate in raw)
+    pi = float(mixture.pi)
+    rate = positive_rate(tpr, fpr, pi)
+    precision = np.divide(pi * tpr, rate, out=np.ones_like(rate), where=rate > 0)
+    # Before the first positive is found there is no recall to show the precision of.
+    found = np.argmax(tpr > 0)
+    precision[:found] = precision[found]
+    return {
+        "roc": np.interp(GRID, fpr, tpr),
+        "pr": np.interp(GRID, tpr, precision),
+        "lift": np.interp(GRID, rate, tpr),
+    }
