@@ -185,7 +185,7 @@ class Evaluation:
 
     @cached_property
     def pi_interval(self) -> tuple[float, float]:
-        """Interval of ``pi``; in a single sample the share of labeled rows is a matter of chance."""
+        """Interval of ``pi``; in a single sample the share of labels is a matter of chance."""
         z = normal_quantile(self.confidence)
         table, prior, beta = self.table, self.prior, self.prior.beta
 

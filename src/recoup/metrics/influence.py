@@ -198,8 +198,10 @@ def rows_behind(table: ScoreTable, influence: Influence) -> float:
     on_labeled, _ = row_slopes(table, influence)
     parts = squares * on_labeled**2
     rows = np.divide(mass**2, squares, out=np.ones_like(parts), where=squares > 0)
-    concentrated = np.sum(parts**2 / rows)
-    return min(kish, float(parts.sum() ** 2 / concentrated)) if concentrated > 0 else kish
+    # Satterthwaite's degrees of freedom, from the spread of the squared influences; for influences
+    # that are normally distributed they are the number of rows.
+    excess = np.sum(parts**2 / rows) / max(parts.sum() ** 2, 1e-300) - 1 / kish
+    return min(kish, float(2 / excess + 1)) if excess > 0 else kish
 
 
 def _centered(counts: Any, values: FloatArray) -> FloatArray:
