@@ -116,7 +116,9 @@ def evaluate(
         source = random_state if isinstance(random_state, Integral) else rng
         return estimated_prior(table, alpha, beta, confidence, source, "evaluate")
 
-    given = read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated)
+    given = read_input(
+        s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated, confidence
+    )
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
