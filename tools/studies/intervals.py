@@ -68,7 +68,7 @@ class World:
         mass = np.diff(norm.cdf(cuts, mean))
         mass[0] += norm.cdf(cuts[0], mean)
         mass[-1] += norm.sf(cuts[-1], mean)
-        return mass
+        return np.asarray(mass)
 
     @property
     def positives(self) -> np.ndarray:
@@ -97,7 +97,7 @@ class World:
     def threshold(self, recall: float = 0.6) -> float:
         """A score that about this share of the positives reaches."""
         heads = np.cumsum(self.positives[::-1])[::-1]
-        return float(self.scores[max(np.searchsorted(-heads, -recall) - 1, 0)])
+        return float(self.scores[max(int(np.searchsorted(-heads, -recall)) - 1, 0)])
 
     def n_rows(self, labels: int) -> int:
         return round(labels / self.fraction)
@@ -186,11 +186,11 @@ def held(found: Evaluation, truth: dict[str, float]) -> dict[str, float]:
 
 def _held_shares(found: Evaluation, world: World, n_unlabeled_positive: float) -> dict[str, float]:
     low, high = found.pi_interval
-    hidden = found.hidden
-    return {
-        "pi": float(low <= world.pi <= high),
-        "hidden": float(hidden.lower <= n_unlabeled_positive <= hidden.upper),
-    }
+    result = {"pi": float(low <= world.pi <= high)}
+    if world.alpha > 0:
+        hidden = found.hidden
+        result["hidden"] = float(hidden.lower <= n_unlabeled_positive <= hidden.upper)
+    return result
 
 
 def plain(
@@ -369,7 +369,7 @@ def estimated(rng: np.random.Generator, world: World, labels: int, both: bool) -
         item = found[key]
         inside = item.possible_lower - 1e-9 <= truth[key] <= item.possible_upper + 1e-9
         result[f"possible {key}"] = float(inside)
-    low, high = found.prior.range_at(found.confidence)
+    low, high = found.prior.range
     result["alpha"] = float(low <= world.alpha <= high)
     return result
 
@@ -387,7 +387,7 @@ def cells() -> Iterator[Cell]:
             yield Cell("known", name, plain, {"world": world, "labels": labels} | design, labels)
     for pi, c, labels in ((0.1, 0.3, 100), (0.3, 0.5, 100), (0.02, 0.8, 300)):
         for extra in ({"beta": 0.8}, {"ties": True}):
-            world = World(pi, c, 2.0, **extra)  # type: ignore[arg-type]
+            world = World(pi, c, 2.0, **extra)
             name = f"pi {pi:g} c {c:g} labels {labels} " + ", ".join(map(str, extra))
             yield Cell("known", name, plain, {"world": world, "labels": labels} | design, labels)
         world = World(pi, c, 2.0)

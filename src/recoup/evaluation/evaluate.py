@@ -118,7 +118,9 @@ def evaluate(
         source = random_state if isinstance(random_state, Integral) else rng
         return estimated_prior(table, alpha, beta, confidence, source, "evaluate")
 
-    given = read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated)
+    given = read_input(
+        s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated, confidence
+    )
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
@@ -139,7 +141,7 @@ def evaluate(
     extremes: dict[str, tuple[float, float]] = {}
     if prior.beta == 1 and propensity is None:
         counts = given.counts.thin(DEFAULT_BINS, keep)
-        low, high = prior.range_at(confidence)
+        low, high = prior.range
         known = prior.alpha if low == high else (low, high)
         extremes = bounds_at(counts, cut, known, confidence=confidence, scheme=scheme)
     # Known negatives with scores outside [0, 1] leave naive counting without probabilities.

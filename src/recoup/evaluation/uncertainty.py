@@ -109,7 +109,7 @@ def point_estimates(
         if prior.alpha_draws is not None:
             alphas, betas = (np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS))
             drawn = observed.value(spec.formula, alphas, betas)
-            more = (tuple(np.quantile(drawn, tails(confidence), axis=0)),)
+            more = (spread(drawn, confidence),)
         ends = [
             observed.interval(spec.formula, alpha, prior.beta, z, more) for alpha in prior.corners()
         ]
@@ -121,6 +121,12 @@ def point_estimates(
 def tails(confidence: float) -> list[float]:
     """Quantile levels of a two-sided interval."""
     return [(1 - confidence) / 2, (1 + confidence) / 2]
+
+
+def spread(values: FloatArray, confidence: float) -> Ends:
+    """Limits of the middle share of values, along their first axis."""
+    low, high = np.quantile(values, tails(confidence), axis=0)
+    return low, high
 
 
 def _area_interval(
@@ -140,21 +146,19 @@ def _area_interval(
     ends = [shape]
     for name, (share, size) in shares.items():
         if name != "known_share":
-            ends.append(
-                tuple(
-                    _value(spec, table, moved_mixture(table, scheme, alpha, prior.beta, {name: at}))
-                    for at in intervals.wilson(share, size, z)
-                )
+            moved = (
+                moved_mixture(table, scheme, alpha, prior.beta, {name: at})
+                for at in intervals.wilson(share, size, z)
             )
+            low, high = (_value(spec, table, one) for one in moved)
+            ends.append((low, high))
     low, high = intervals.mover(raw, ends)
     if table.squares is not None or table.n_known:
         stretch = _stretch(spec, table, mixture, shares)
         low, high = raw - stretch * (raw - low), raw + stretch * (high - raw)
     if prior.alpha_draws is not None:
         drawn = _drawn_values(spec, table, prior, scheme)
-        low, high = intervals.mover(
-            raw, [(low, high), tuple(np.quantile(drawn, tails(confidence)))]
-        )
+        low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
     return float(low), float(high)
 
 
@@ -263,13 +267,15 @@ def _moved_curves_interval(
 
     value = area()
     limits = share_limits(observed, confidence)
-    ends = [tuple(area(**{name: end}) for end in pair) for name, pair in limits.items()]
+    ends: list[Ends] = [
+        (area(**{name: low}), area(**{name: high})) for name, (low, high) in limits.items()
+    ]
     if prior.alpha_draws is not None:
         drawn = [
             float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))
             for one, beta in np.broadcast(*prior.some_draws(N_CURVES))
         ]
-        ends.append(tuple(np.quantile(drawn, tails(confidence))))
+        ends.append(spread(np.array(drawn), confidence))
     low, high = intervals.mover(value, ends)
     return float(low), float(high)
 

@@ -204,7 +204,7 @@ def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:
     if prior.beta != 1 or evaluation.given.by_propensity:
         return None
     counts = evaluation.given.counts.thin(BOUND_POINTS, (evaluation.threshold,))
-    low, high = prior.range_at(evaluation.confidence)
+    low, high = prior.range
     known = prior.alpha if low == high else (low, high)
     bounds = bounds_from_table(
         counts, alpha=known, confidence=evaluation.confidence, scheme=evaluation.scheme

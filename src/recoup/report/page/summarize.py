@@ -11,7 +11,7 @@ import numpy as np
 
 from recoup._core.registry import registered
 from recoup._core.results import to_plain
-from recoup._core.text import say_p, show_count, show_percent
+from recoup._core.text import say_p, show_count, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.verdict import verdict
@@ -222,8 +222,10 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
         facts[f"{show_percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
             *estimate.interval
         )
+    if estimate.identified is not None:
+        facts["The scores alone allow"] = show_range(*estimate.identified)
     facts |= {
-        "Hidden positives": show_count(estimate.n_hidden),
+        "Hidden positives": show_count(estimate.hidden.value),
         "Positives that are labeled": f"{100 * estimate.label_frequency:.3g}%",
         "Read off": estimate.transform,
     }

@@ -199,7 +199,7 @@ def _about_limits(evaluation: Evaluation) -> list[tuple[str, str]]:
     }
     if limits.exceeded:
         return [("red", PHRASES["exceeded"].format(**shown))]
-    high = evaluation.prior.range_at(limits.confidence)[1]
+    high = evaluation.prior.range[1]
     if high > limits.alpha_upper:
         return [
             (
