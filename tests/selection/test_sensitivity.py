@@ -129,7 +129,10 @@ def test_result_shows_itself(evaluation):
     assert json.loads(json.dumps(found.to_dict()))["strength"] == [1, 2, 2]
     assert "SelectionSensitivity(" in repr(found)
     assert "<table>" in found._repr_html_()
+    assert frame["roc_auc_lower"].tolist() == found.lower["roc_auc"].tolist()
+    assert frame["alpha"].tolist() == [evaluation.alpha] * 3
     display = found.plot(metrics=("roc_auc",))
+    assert len(display.ax_.collections) == 1
     np.testing.assert_allclose(display.line_.get_xdata(), [-np.log(2), 0, np.log(2)])
     mpl.pyplot.close(display.figure_)
 

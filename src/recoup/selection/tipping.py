@@ -99,9 +99,8 @@ class TippingPoint:
         if not math.isnan(self.limit_strength):
             interval = f" ({show_range(self.lower, self.upper)})"
         parts = [f"If labels are a random sample, {label} is {show_number(self.value)}{interval}."]
-        missed = f"{label} is no longer {goal}"
         if self.strength == 1:
-            return f"{parts[0]} That is not {goal}, whatever labels favor."
+            return f"{parts[0]} That is not {goal} to begin with."
         if self.limit_strength == 1:
             parts.append(f"Even then the rows do not show that it is {goal}.")
         elif math.isfinite(self.limit_strength):
@@ -113,7 +112,9 @@ class TippingPoint:
             parts.append(f"The rows show that it is {goal} at all odds up to {self.maximum:g}.")
             return " ".join(parts)
         if math.isfinite(self.strength):
-            parts.append(f"{_from_odds(self.strength, self.favored)}, {missed}.")
+            parts.append(
+                f"{_from_odds(self.strength, self.favored)}, {label} itself is not {goal}."
+            )
         else:
             parts.append(f"The value itself is {goal} at all odds up to {self.maximum:g}.")
         return " ".join(parts)
