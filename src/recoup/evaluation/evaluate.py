@@ -12,6 +12,7 @@ from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
+from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
@@ -69,7 +70,8 @@ def evaluate(
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
+        maximize. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
+        as not if they are chances of having a label; else where Youden's J is largest.
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
@@ -122,7 +124,9 @@ def evaluate(
     mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
     notes = [] if prior.estimate is None else prior_notes(prior.estimate)
-    cut = _choose_threshold(threshold, table, roc, notes)
+    cut = _choose_threshold(
+        threshold, table, roc, notes, None if propensity is not None else mixture
+    )
     replicates = None
     if n_boot and propensity is None:
         replicates = bootstrap(table, int(n_boot), rng)
@@ -156,7 +160,7 @@ def evaluate(
         for key, (raw, value) in recovered.items()
     }
     feasibility = feasibility_of(given, confidence)
-    notes += notes_on(table, metrics, limits, feasibility, prior)
+    notes += notes_on(given, table, mixture, cut, metrics, limits, feasibility)
     return Evaluation(
         metrics=metrics,
         alpha=prior.alpha,
@@ -185,12 +189,17 @@ def evaluate(
 
 
 def _choose_threshold(
-    threshold: float | str | None, table: ScoreTable, roc: RocCurve, notes: list[Note]
+    threshold: float | str | None,
+    table: ScoreTable,
+    roc: RocCurve,
+    notes: list[Note],
+    mixture: Mixture | None,
 ) -> float:
+    if threshold is None:
+        threshold, note = default_cut(table, mixture)
+        notes += [] if note is None else [note]
     if isinstance(threshold, float):
         return threshold
-    if threshold is None and table.holds_probabilities:
-        return 0.5
     name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
     notes.append(
