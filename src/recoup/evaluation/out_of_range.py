@@ -127,7 +127,7 @@ def out_of_range_note(
     if given.by_propensity:
         at, cause = "With these propensities", "they must be wrong"
     elif feasibility.exceeded:
-        cause = "alpha or beta must be wrong"
+        cause = "alpha or beta must be wrong, or labels favor some positives"
     else:
         doubt = "labels are wrong" if prior.beta == 1 else "beta is too small"
         cause = f"alpha is too large, {doubt}, or labels favor some positives"
