@@ -52,7 +52,8 @@ Threshold = Annotated[
     typer.Option(
         metavar="T|METRIC",
         help="Rows with this score or more are flagged; or the metric to maximise. By default 0.5 "
-        "for probabilities, else youden.",
+        "for probabilities of being positive, an even chance for those of having a label, else "
+        "youden.",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.relative_limits import is_wide
 from recoup._core.text import (
     say_p,
     show_digits,
@@ -178,7 +179,12 @@ def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
         "clipping": _about_clipping,
         "width": _about_width,
     }
-    fixed = {"labels": _about_labels, "ranking": _about_ranking, "selection": _about_selection}
+    fixed = {
+        "scores": _about_scores,
+        "labels": _about_labels,
+        "ranking": _about_ranking,
+        "selection": _about_selection,
+    }
     order = tuple(LEVELS)
     found = [
         {"code": code, "level": level, "text": text, "fixed": code in fixed}
@@ -208,6 +214,10 @@ def _about_limits(evaluation: Evaluation) -> list[tuple[str, str]]:
                 f"({shown['alpha_upper']} at {shown['confidence']} confidence).",
             )
         ]
+    if any(note.code == "out-of-range" for note in evaluation.notes):
+        # The ranking as a whole allows this alpha, but what it makes of the numbers cannot be: the
+        # reason about clipped values says so.
+        return []
     near = evaluation.alpha > LIMITS["near"] * limits.alpha_upper
     level, phrase = ("amber", "near") if near else ("green", "within")
     return [(level, PHRASES[phrase].format(**shown))]
@@ -254,6 +264,11 @@ def _about_estimate(evaluation: Evaluation) -> list[tuple[str, str]]:
     return found
 
 
+def _about_scores(evaluation: Evaluation) -> list[tuple[str, str]]:
+    levels = {"inverted": "red", "leak": "amber"}
+    return [(levels[note.code], str(note)) for note in evaluation.notes if note.code in levels]
+
+
 def _about_labels(evaluation: Evaluation) -> list[tuple[str, str]]:
     labeled, unlabeled = evaluation.table.effective_sizes
     counts = f"{labeled:,.0f} labeled and {unlabeled:,.0f} unlabeled rows"
@@ -284,10 +299,13 @@ def _about_clipping(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _about_width(evaluation: Evaluation) -> list[tuple[str, str]]:
     items = [evaluation[key] for key in TITLE_FIGURES]
-    wide = [item for item in items if item.upper - item.lower > WIDE_INTERVAL]
+    wide = [item for item in items if is_wide(item.lower, item.upper, WIDE_INTERVAL)]
     if not wide:
         return []
-    names = " and ".join(f"{item.label} ({item.lower:.2f} to {item.upper:.2f})" for item in wide)
+    names = " and ".join(
+        f"{item.label} ({show_digits(item.lower, 2)} to {show_digits(item.upper, 2)})"
+        for item in wide
+    )
     return [("amber", f"The data leave much open: the interval of {names} is wide.")]
 
 
