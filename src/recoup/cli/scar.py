@@ -82,7 +82,7 @@ def scar(
         if score is not None:
             from recoup.data.readers import read_columns
 
-            columns = read_columns(file, [label, score])
+            columns = read_columns(file, [label, score], label)
             found = scar_test(columns[score], columns[label], classifier=None, **options)
         else:
             from recoup.cli._features import read_features

@@ -253,7 +253,7 @@ class ScoreTable:
         from recoup.scores.counting import bin_relation, count_frame, has_many_scores
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
-        with open_files(path, columns, memory_limit) as relation:
+        with open_files(path, columns, memory_limit, label=label, caller="ScoreTable") as relation:
             if decimals is None and has_many_scores(relation, score):
                 return cls._from_bins(
                     *bin_relation(relation, label, score, sample_weight, keep, str(path))
@@ -299,9 +299,7 @@ class ScoreTable:
         return cls._assemble(edges, counts, centers, thinned=True)
 
     @classmethod
-    def _from_bins(
-        cls, edges: FloatArray, columns: list[NDArray[Any]], top: float
-    ) -> ScoreTable:
+    def _from_bins(cls, edges: FloatArray, columns: list[NDArray[Any]], top: float) -> ScoreTable:
         filled = np.sum(columns, axis=0) > 0
         centers = _midpoints(edges, np.append(edges[1:], top))
         return cls._assemble(
@@ -458,7 +456,7 @@ class ScoreTable:
         )
 
     def squares_of(self, group: str) -> FloatArray:
-        """Summed squared weights of a group's rows at each score, ascending.
+        """Return the summed squared weights of a group's rows at each score, ascending.
 
         Parameters
         ----------
