@@ -289,7 +289,24 @@ def test_scar_takes_a_range_of_alpha(selected):
     shared = ["scar", path, "--label", "clear", "--score", "sum", "--json"]
     by_range = json.loads(run(*shared, "--alpha-interval", low, high).stdout)
     by_number = json.loads(run(*shared, "--alpha", low, "--seed", 0).stdout)
+    assert by_range.pop("alpha_range") == pytest.approx([low, high])
+    assert by_number.pop("alpha_range") is None
     assert by_range == by_number
+
+
+def test_scar_says_which_alpha_was_given_and_which_was_tested(selected):
+    path, _ = selected
+    shared = ["scar", path, "--label", "random", "--score", "sum", "--n-resamples", 19]
+    by_range = " ".join(run(*shared, "--alpha-interval", 0.15, 0.35).stdout.split())
+    assert "unlabeled rows, as tested 0.1500" in by_range
+    assert "what was given for it 0.1500 to 0.3500" in by_range
+    assert "Alpha was given as 0.15 to 0.35. The test was made with 0.15, the lowest" in by_range
+    by_number = " ".join(run(*shared, "--alpha", 0.15).stdout.split())
+    assert "alpha_range" not in by_number
+    assert "The test was made with the alpha that was given, 0.15." in by_number
+    estimated = " ".join(run(*shared).stdout.split())
+    assert "what was estimated for it" in estimated
+    assert "Alpha was estimated as" in estimated
 
 
 @pytest.mark.parametrize(
