@@ -84,6 +84,34 @@ def test_prior_by_default_asks_several_methods():
     assert "Method: auto" in text
 
 
+@pytest.mark.parametrize("method", ["auto", "bbe", "noisy-pu"])
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ([], {}),
+        (["--beta", "estimate"], {"beta": "estimate"}),
+        (["--confidence", 0.8, "--seed", 7], {"confidence": 0.8, "random_state": 7}),
+    ],
+)
+def test_prior_and_evaluate_find_the_same_alpha(method, options, settings, folder):
+    rng = np.random.default_rng(3)
+    n_wrong = 40  # labels of negatives, which only --beta estimate allows for
+    true = np.r_[np.ones(400), np.zeros(n_wrong), np.ones(500), np.zeros(1500)]
+    s = np.r_[np.ones(400 + n_wrong), np.zeros(2000)].astype(int)
+    scores = 1 / (1 + np.exp(-rng.normal(3 * true - 1.5)))
+    path = write_csv(folder / "rows.csv", s=s, p=scores)
+    shared = ["--label", "s", "--score", "p", "--json", *options]
+    alone = run("prior", path, *shared, "--method", method)
+    more = ["--prior-method", method, "--n-boot", 0, "--threshold", 0.3]
+    within = run("evaluate", path, *shared, *more)
+    found, used = json.loads(alone.stdout), json.loads(within.stdout)
+    assert used["alpha"] == found["alpha"]
+    del found["seconds"]
+    assert used["prior"] == found
+    direct = estimate(s, scores, method=method, **settings)
+    assert (direct.alpha, list(direct.interval)) == (found["alpha"], found["interval"])
+
+
 def test_prior_from_features(rows):
     path, s, y = rows
     result = prior(path, "--json", label="s", score=None)
@@ -141,7 +169,7 @@ BAD = {
     "no such feature": (["--label", "flagged", "--features", "q"], "no column 'q'"),
     "no label": (["--score", "p"], "--label"),
     "labels that are none": (["--label", "p"], "labels to be 1"),
-    "labels that are text": (["--label", "word"], "Got high"),
+    "labels that are text": (["--label", "word"], "Got 'high'"),
     "scores as text": (["--label", "flagged", "--score", "word"], "Got 'high'"),
     "plot type": (["--label", "flagged", "--score", "p", "--plot", "p.txt"], ".png"),
     "plot folder": (["--label", "flagged", "--score", "p", "--plot", "no/p.png"], "no folder"),

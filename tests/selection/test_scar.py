@@ -260,7 +260,9 @@ def test_result_says_which_alpha_it_is_about():
     assert "given as 0.125 to 0.375. The test was made with 0.125, the lowest" in given.about_alpha
     assert given.to_dict()["alpha_range"] == [0.125, 0.375]
     frame = given.to_frame()
-    assert frame[["alpha", "alpha_low", "alpha_high"]].to_numpy().tolist() == [[0.125] * 2 + [0.375]]
+    assert frame[["alpha", "alpha_low", "alpha_high"]].to_numpy().tolist() == [
+        [0.125] * 2 + [0.375]
+    ]
     display = given.plot()
     assert "alpha 0.125 (lowest of 0.125 to 0.375)" in display.ax_.get_title()
     mpl.pyplot.close(display.figure_)

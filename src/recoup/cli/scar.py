@@ -114,7 +114,9 @@ def _print_test(console: Console, found: ScarTest, title: str) -> None:
     table.add_row("alpha", "positives among unlabeled rows, as tested", f"{found.alpha:.4f}")
     if found.alpha_range is not None:
         how = "estimated" if found.method.endswith("estimated") else "given"
-        table.add_row("alpha_range", f"what was {how} for it", show_range(*found.alpha_range, ".4f"))
+        table.add_row(
+            "alpha_range", f"what was {how} for it", show_range(*found.alpha_range, ".4f")
+        )
     table.add_row("label_frequency", "positives that carry a label", f"{found.label_frequency:.4f}")
     table.add_row("AUC_pu", "labeled row scores higher than unlabeled", f"{found.auc_pu:.4f}")
     table.add_row("n_labeled", "rows", f"{found.n_labeled:,}")

@@ -69,7 +69,7 @@ def evaluate(
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
+        make best. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
@@ -193,11 +193,13 @@ def _choose_threshold(
         return 0.5
     name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
+    spec = metric_spec(name, "evaluate")
+    goal = "maximise" if spec.higher_is_better else "minimise"
     notes.append(
         Note(
             "chosen-threshold",
-            f"The threshold {cut:.4g} was chosen on these rows to maximise "
-            f"{metric_spec(name, 'evaluate').label}; metrics at it are slightly optimistic.",
+            f"The threshold {cut:.4g} was chosen on these rows to {goal} {spec.label}; metrics at "
+            f"it are slightly optimistic.",
         )
     )
     return float(min(cut, np.nextafter(table.scores[-1], np.inf)))

@@ -277,7 +277,8 @@ class ScarTest:
             name="Labels beyond those at random, in standard errors",
         ).plot(ax)
         display.ax_.set_title(
-            f"alpha {self.alpha:.3g}{self._lowest_of}; at random up to alpha {self.compatible_alpha:.2f}",
+            f"alpha {self.alpha:.3g}{self._lowest_of}; "
+            f"at random up to alpha {self.compatible_alpha:.2f}",
             fontsize="medium",
         )
         return display
@@ -336,8 +337,9 @@ def scar_test(
         Share of positives among the unlabeled rows, from a source that does not rest on the
         labels: a survey, an audit, a sample that was checked by hand. Of a range, or of the middle
         95% of draws, the lowest value is used: fewer positives leave more room for labels at
-        random (``about_alpha`` of the result says so). None estimates it from the same rows, and leaves the p-value almost blind: look
-        at ``compatible_alpha`` of the result then (see Notes).
+        random (``about_alpha`` of the result says so). None estimates it from the same rows, and
+        leaves the p-value almost blind: look at ``compatible_alpha`` of the result then (see
+        Notes).
     n_resamples : int, default=199
         Simulated sets of labels.
     classifier : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
