@@ -55,7 +55,7 @@ class WithPrior(WrappingClassifier):
     n_jobs : int or None, default=None
         Folds fitted at the same time, as in scikit-learn.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of all that is random: it deals rows to folds and seeds the estimate. With None the
+        Seed of all that is random. It deals rows to folds and seeds the estimate. With None the
         candidates of a search get estimates that differ by chance.
 
     Attributes
