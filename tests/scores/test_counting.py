@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+import recoup.evaluation  # noqa: F401  takes DEFAULT_BINS before a test changes it
 from recoup.cli import app
 from recoup.cli._features import read_labels
 from recoup.data.readers import read_columns, read_table
