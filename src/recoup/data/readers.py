@@ -6,6 +6,7 @@ import csv
 import glob
 import gzip
 import io
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -572,7 +573,9 @@ def _as_numbers(
         if column == label:
             n_rows, n_bad, bad = found
             if n_bad:
-                raise unknown_labels_error(caller, repr(bad), n_bad, n_rows)
+                # A number in a CSV file is text here, but not to who wrote it.
+                is_number = bad is not None and re.match(NUMBER, bad)
+                raise unknown_labels_error(caller, bad if is_number else repr(bad), n_bad, n_rows)
             number = _label_number(column)
         else:
             number = _number(column, name, *found)
