@@ -415,7 +415,7 @@ def test_what_cannot_work_is_explained(settings, message, cancer):
     ("X", "s", "message"),
     [
         (np.zeros((4, 1)), [1, 1, 1, 1], "4 labeled and 0 unlabeled"),
-        (np.zeros((4, 1)), [1, 0, 2, 0], "Got 2 in 4 rows"),
+        (np.zeros((4, 1)), [1, 0, 2, 0], "Got 2 in 1 of 4 rows"),
         (np.zeros((5, 1)), [1, 0, 1, 0], "crossfit needs X and s.*5 and 4"),
         (np.zeros((4, 1)), None, "one value per row"),
         (np.zeros((4, 1)), [1, 0, 1, 0], "Use fewer folds"),

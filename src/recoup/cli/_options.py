@@ -51,7 +51,7 @@ Threshold = Annotated[
     str | None,
     typer.Option(
         metavar="T|METRIC",
-        help="Rows with this score or more are flagged; or the metric to maximise. By default 0.5 "
+        help="Rows with this score or more are flagged; or the metric to make best. By default 0.5 "
         "for probabilities of being positive, an even chance for those of having a label, else "
         "youden.",
     ),

@@ -83,7 +83,7 @@ def compare(
     from recoup.report import Report
 
     with progress(about_work(f"Comparing {len(names)} models", given), as_json):
-        columns = read_columns(file, list(dict.fromkeys([label, *names])))
+        columns = read_columns(file, list(dict.fromkeys([label, *names])), label)
         comparison = run(
             columns[label],
             {name: columns[name] for name in names},

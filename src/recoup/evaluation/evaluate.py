@@ -76,7 +76,7 @@ def evaluate(
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
+        make best. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
         as not if they are chances of having a label; else where Youden's J is largest. Metrics at a
         threshold that was chosen on these rows are corrected for it (``optimism``).
     confidence : float, default=0.95
