@@ -281,7 +281,7 @@ def _name(estimator: Any) -> str:
     return " + ".join(step if isinstance(step, str) else type(step).__name__ for step in steps)
 
 
-def _checked_method(method: str, estimator: Any, groups: Any, halves: bool) -> str:
+def _checked_method(method: str, estimator: Any, groups: Any, halves: bool = False) -> str:
     """Settle where scores come from before anything is fitted."""
     if method not in get_args(Method):
         raise InvalidInputError(
