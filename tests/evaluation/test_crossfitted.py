@@ -6,7 +6,8 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from recoup import evaluate
-from recoup.evaluation.crossfitted import LARGEST, factor, stretch, widened, widening
+from recoup.evaluation.crossfitted import LARGEST, factor, widening
+from recoup.exceptions import InvalidInputError
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import evaluated_specs
 from recoup.scores import crossfit
@@ -44,21 +45,15 @@ def test_the_factor_is_that_of_spearman_and_brown():
     assert factor(one, other, 0.5) == pytest.approx(np.sqrt(1 + 1 / 3), abs=0.01)
 
 
-def test_limits_move_away_from_the_center():
-    assert stretch(0.4, 0.5, 0.8, 1.5) == pytest.approx((0.35, 0.95))
-    assert stretch(0.4, 0.5, 0.8, 1.0) == (0.4, 0.8)
-    # A raw value of more than 1 lies above the upper limit, which was clipped.
-    assert stretch(0.9, 1.1, 1.0, 1.5) == pytest.approx((0.8, 1.0))
-
-
 @pytest.mark.parametrize("scheme", ["single-sample", "case-control"])
 def test_every_metric_of_an_evaluation_gets_a_factor(found, scheme):
-    plain = evaluate(found.s, found.scores, alpha=0.25, scheme=scheme, n_boot=50)
+    known = {"alpha": 0.25, "scheme": scheme, "n_boot": 0}
+    plain = evaluate(found.s, found.scores, **known)
     factors = widening(found, plain.mixture, plain.threshold, scheme)
     assert set(factors) == set(plain.metrics)
     assert all(1 < value < LARGEST for value in factors.values())
     assert factors["pr_auc"] == factors["average_precision"]
-    wide = widened(plain, found)
+    wide = evaluate(found, **known)
     for key, item in wide.metrics.items():
         before = plain[key]
         assert item.recovered == before.recovered
@@ -66,6 +61,17 @@ def test_every_metric_of_an_evaluation_gets_a_factor(found, scheme):
         assert item.upper >= before.upper
     auc, before = wide["roc_auc"], plain["roc_auc"]
     assert before.raw - auc.lower == pytest.approx(factors["roc_auc"] * (before.raw - before.lower))
+    point, flat = wide.at(wide.threshold)["recall"], plain.at(plain.threshold)["recall"]
+    assert point.lower == wide["recall"].lower < flat.lower
+    assert (wide.roc_band.lower <= plain.roc_band.lower + 1e-12).all()
+    widest = evaluate(found.s, found.scores, scored="crossfit", **known)
+    assert widest["roc_auc"].lower < auc.lower
+    assert wide["roc_auc"].possible_lower <= auc.lower
+
+
+def test_a_way_of_scoring_that_is_not_known_is_refused(found):
+    with pytest.raises(InvalidInputError, match="'once' or 'crossfit'"):
+        evaluate(found.s, found.scores, alpha=0.25, scored="twice")
 
 
 def test_without_halves_intervals_are_the_widest(found):

@@ -62,13 +62,23 @@ def evaluate(
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
     weight: Annotated[str | None, typer.Option(help="Column with row weights.")] = None,
+    scored: Annotated[
+        str,
+        typer.Option(
+            help="once: by a model that no row has trained; crossfit: by models that the other "
+            "rows have trained, which makes intervals wider."
+        ),
+    ] = "once",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
     report: ReportPath = None,
 ) -> None:
     """Recover the true metrics of one scored table."""
+    from recoup.evaluation.inputs import check_scored
+
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
+    check_scored(scored, crossfitted=False)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
@@ -90,6 +100,7 @@ def evaluate(
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
+            scored=scored,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
         written = []
@@ -108,6 +119,7 @@ def evaluate(
                 "confidence": confidence,
                 "n-boot": n_boot,
                 "weight": weight,
+                "scored": scored,
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
@@ -231,5 +243,7 @@ def _why_open(evaluation: Evaluation) -> str:
     if evaluation.prior_estimate is not None:
         reasons.append("alpha is any that the scores allow")
     if not evaluation.given.labels_checked:
-        reasons.append("up to a tenth of the labels are wrong (--beta 1 says that they are checked)")
+        reasons.append(
+            "up to a tenth of the labels are wrong (--beta 1 says that they are checked)"
+        )
     return f"Possible: what the value may be if {' and '.join(reasons)}."

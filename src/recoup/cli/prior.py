@@ -64,7 +64,7 @@ def prior(
     plot: PlotPath = None,
 ) -> None:
     """Estimate how many of the unlabeled rows are positive."""
-    share = as_share(beta, "--beta", "prior")
+    share = as_share(beta or "1.0", "--beta", "prior")
     _check_options(score, features or [], weight, method, share, confidence)
     check_output(plot, PICTURES, "--plot", file, "the rows")
     from recoup.cli._features import read_features

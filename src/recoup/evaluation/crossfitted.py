@@ -21,20 +21,16 @@ fold. ``tools/studies/crossfitted.py`` measures their coverage.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup.metrics.rates import Mixture
-from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
+from recoup.metrics.spec import MetricSpec, evaluated_specs
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import ScoreTable
-
-if TYPE_CHECKING:
-    from recoup.evaluation.results import Evaluation
 
 # Influence values of the labeled rows and of the unlabeled rows.
 RowInfluence: TypeAlias = tuple[FloatArray, FloatArray]
@@ -48,35 +44,6 @@ LARGEST = float(np.sqrt(2.0))
 # the linear part for all training rows is t / (2 * sqrt(pi)), where one half of the former
 # difference would be taken for it.
 LINEAR_PART_OF_STEPS = float(np.sqrt(0.5))
-
-
-def widened(evaluation: Evaluation, found: CrossfitScores) -> Evaluation:
-    """Widen the intervals of an evaluation that took cross-fitted rows as independent.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Of ``found.s`` and ``found.scores``.
-    found : CrossfitScores
-        Where the scores come from.
-
-    Returns
-    -------
-    Evaluation
-        The same with wider intervals of its metrics.
-    """
-    factors = widening(found, evaluation.mixture, evaluation.threshold, evaluation.scheme)
-    metrics = {}
-    for key, item in evaluation.metrics.items():
-        spec = metric_spec(key, "widened")
-        low, high = stretch(item.lower, item.raw, item.upper, factors[key])
-        metrics[key] = replace(item, lower=spec.clip(low), upper=spec.clip(high))
-    return replace(evaluation, metrics=metrics)
-
-
-def stretch(low: float, center: float, high: float, times: float) -> tuple[float, float]:
-    """Move both limits away from the center; a limit on the wrong side of it stays."""
-    return low - (times - 1) * max(center - low, 0.0), high + (times - 1) * max(high - center, 0.0)
 
 
 def widening(
@@ -105,7 +72,7 @@ def widening(
     specs = evaluated_specs(probabilities=found.table().holds_probabilities)
     if found.half_scores is None:
         return {spec.key: LARGEST for spec in specs}
-    with_influence = [spec for spec in specs if spec.influence is not None]
+    with_influence = [spec for spec in specs if spec.row_effects is not None]
 
     def influences(scores: FloatArray) -> dict[str, RowInfluence]:
         return _row_influences(found.s, scores, with_influence, mixture, threshold, scheme)
@@ -165,9 +132,8 @@ def _row_influences(
     places = [last - np.searchsorted(table.scores, scores[rows]) for rows in groups]
     found = {}
     for spec in specs:
-        assert spec.influence is not None
-        # Further parts, if any, are not about single rows.
-        by_score = spec.influence(table, mixture, threshold)[:2]
+        assert spec.row_effects is not None
+        by_score = spec.row_effects(table, mixture, threshold)
         labeled, others = (values[place] for values, place in zip(by_score, places, strict=True))
         found[spec.key] = labeled - labeled.mean(), others - others.mean()
     return found

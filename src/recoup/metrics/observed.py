@@ -114,6 +114,7 @@ class ObservedShares:
         beta: Any,
         z: float,
         more: tuple[Ends, ...] = (),
+        times: Any = 1.0,
     ) -> Ends:
         """Interval of a metric of each selection, from Wilson's intervals of the shares.
 
@@ -127,6 +128,8 @@ class ObservedShares:
             Normal quantile of the level.
         more : tuple of pairs, default=()
             Values at the limits of other things that are not known exactly.
+        times : float or ndarray, default=1.0
+            By how much rows that are not independent widen it.
 
         Returns
         -------
@@ -142,7 +145,7 @@ class ObservedShares:
         ]
         value = self.value(formula, alpha, beta)
         low, high = mover(value, ends)
-        stretch = self._stretch(formula, alpha, beta)
+        stretch = times * self._stretch(formula, alpha, beta)
         widened = value - stretch * (value - low), value + stretch * (high - value)
         return mover(value, [widened, *more]) if more else widened
 
