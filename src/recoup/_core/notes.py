@@ -15,6 +15,8 @@ CODES = {
     "binned": "scores were grouped into bins",
     "chosen-threshold": "the threshold was chosen on the rows that it is judged by",
     "shared-prior": "alpha is the same for all models, estimated from the scores of one",
+    "own-cuts": "each model has a threshold of its own, chosen on the rows that it is judged by",
+    "unequal-cuts": "tied scores do not let all models be cut alike",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",
