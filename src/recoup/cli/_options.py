@@ -55,6 +55,7 @@ Threshold = Annotated[
         "for probabilities, else youden.",
     ),
 ]
+Weight = Annotated[str | None, typer.Option(help="Column with row weights.")]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[int, typer.Option(min=0, help="Bootstrap replicates.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

@@ -23,7 +23,7 @@ from recoup._core.random import RandomState, as_seed
 from recoup.evaluation.comparison import Comparison, Difference, WinRange
 from recoup.evaluation.cuts import Cut, cut_notes, in_rows, nearest_cut, read_cut
 from recoup.evaluation.evaluate import evaluate
-from recoup.evaluation.inputs import MANY_ROWS, Given, check_confidence, estimated_prior, read_input
+from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior, read_input
 from recoup.evaluation.paired import Rows, Scored, paired_differences
 from recoup.evaluation.results import Evaluation
 from recoup.exceptions import InvalidInputError
@@ -150,32 +150,24 @@ def compare(
                 f"{best!r}, which tell labeled from unlabeled rows best.",
             )
         )
-    cuts: dict[str, tuple[float | str, bool]] = {}
-    reached: dict[str, float] = {}
-    for name in columns:
-        if cut is not None and cut.held is None:
-            cuts[name] = cut.value, False
-            continue
-        given = _given(s, columns[name], alpha, beta, scheme, sample_weight, propensity)
-        mixture = given.mixture(given.exact, given.prior.alpha)
-        cut = in_rows(cut, given.exact, mixture)
-        at, reached[name], moves = nearest_cut(cut, given.exact, mixture)
-        cuts[name] = at, moves
-    assert cut is not None
+    options: dict[str, Any] = {
+        "alpha": alpha,
+        "beta": beta,
+        "scheme": scheme,
+        "sample_weight": sample_weight,
+        "propensity": propensity,
+    }
+    cut, thresholds, reached, moving = _thresholds(cut, s, columns, options)
     evaluations = {
         name: evaluate(
             s,
             # Those that came, for single precision also rounds a threshold.
             scores[name],
-            alpha=alpha,
-            beta=beta,
-            scheme=scheme,
-            threshold=cuts[name][0],
+            threshold=thresholds[name],
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
-            sample_weight=sample_weight,
-            propensity=propensity,
+            **options,
         )
         for name in columns
     }
@@ -188,7 +180,7 @@ def compare(
     keys = [key for key in next(iter(evaluations.values())) if key in shared]
     models = {
         name: Scored.of(
-            one.table, scheme, one.threshold, columns[name], cut.held if cuts[name][1] else None
+            one.table, scheme, one.threshold, columns[name], cut.held if name in moving else None
         )
         for name, one in evaluations.items()
     }
@@ -258,21 +250,39 @@ def _rows(
     return Rows(labeled, unlabeled, known, weight, weight)
 
 
-def _given(
-    s: ArrayLike,
-    scores: FloatArray,
-    alpha: Any,
-    beta: Any,
-    scheme: Scheme,
-    sample_weight: ArrayLike | None,
-    propensity: ArrayLike | None,
-) -> Given:
-    """Count a model's rows as evaluate does, to find its cut."""
+def _thresholds(
+    cut: Cut | None, s: ArrayLike, columns: dict[str, FloatArray], options: dict[str, Any]
+) -> tuple[Cut, dict[str, float | str], dict[str, float], set[str]]:
+    """Find each model's threshold.
+
+    Returns
+    -------
+    cut : Cut
+        What the models have in common, a queue as a number of rows.
+    thresholds : dict of str to float or str
+        By name of the model; the key of a metric where evaluate chooses.
+    reached : dict of str to float
+        The queue or the recall at each of them.
+    moving : set of str
+        Models whose threshold other rows would move.
+    """
+    if cut is not None and cut.held is None:
+        return cut, dict.fromkeys(columns, cut.value), {}, set()
 
     def estimated(table: ScoreTable) -> Prior:
         raise AssertionError("alpha is known by now")
 
-    return read_input(s, scores, alpha, beta, scheme, (), sample_weight, propensity, estimated)
+    thresholds: dict[str, float | str] = {}
+    reached: dict[str, float] = {}
+    moving: set[str] = set()
+    for name, values in columns.items():
+        given = read_input(s, values, keep=(), estimated=estimated, **options)
+        mixture = given.mixture(given.exact, given.prior.alpha)
+        cut = in_rows(cut, given.exact, mixture)
+        thresholds[name], reached[name], moves = nearest_cut(cut, given.exact, mixture)
+        moving |= {name} if moves else set()
+    assert cut is not None
+    return cut, thresholds, reached, moving
 
 
 def _shared_prior(

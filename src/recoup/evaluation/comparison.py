@@ -230,8 +230,8 @@ class Comparison:
         pages = [
             html_table(
                 models,
-                f"Models by {label}, at {self.at}; alpha {one.prior}; {one.n_labeled:,.0f} labeled and "
-                f"{one.n_unlabeled:,.0f} unlabeled rows",
+                f"Models by {label}, at {self.at}; alpha {one.prior}; "
+                f"{one.n_labeled:,.0f} labeled and {one.n_unlabeled:,.0f} unlabeled rows",
             )
         ]
         if any(item.metric == self.metric for item in self.differences):

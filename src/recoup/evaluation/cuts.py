@@ -209,7 +209,8 @@ def point_influences(
     Returns
     -------
     dict of str to Influence or None
-        By key of the metric; None for one that is the same at every such threshold.
+        By key of the metric. None for one that is the same at every such threshold; for all of
+        them where these rows do not tell how the rate grows as the threshold falls.
     """
     alone = {spec.key: _influence(spec.formula, table, mixture, threshold) for spec in wanted}
     if held is None:
@@ -217,8 +218,10 @@ def point_influences(
     found: dict[str, Influence | None] = {}
     anchor = _influence(held, table, mixture, threshold)
     rates = _rates(table, threshold)
-    rise = _rise(held, table, mixture, threshold)
-    held_rise = np.dot(rate_slopes(held, rates, mixture), rise)
+    rise = _rise(table, mixture, threshold)
+    held_rise = float(np.dot(rate_slopes(held, rates, mixture), rise))
+    if held_rise <= 0:
+        return dict.fromkeys(alone)
     for spec in wanted:
         own = alone[spec.key]
         slope = float(np.dot(rate_slopes(spec.formula, rates, mixture), rise) / held_rise)
@@ -283,25 +286,39 @@ def _influence(
     )
 
 
-def _rise(
-    held: Callable[..., Any], table: ScoreTable, mixture: Mixture, threshold: float
-) -> tuple[float, float]:
-    """By how much the shares of labeled and unlabeled rows above a threshold grow beside it."""
+def _rise(table: ScoreTable, mixture: Mixture, threshold: float) -> tuple[float, float]:
+    """By how much the shares of labeled and unlabeled rows above a threshold grow at it.
+
+    Both per unit of the share of the population above it. On the scale of normal quantiles the
+    share of labeled rows is almost a straight line in that of the population (the ROC curve of two
+    normal distributions is one), so that rows farther off can tell its slope, too.
+    """
+    from scipy.special import ndtr, ndtri
+
+    sizes = table.effective_sizes
+    on_labeled, on_unlabeled = rate_slopes(positive_rate, (0.5, 0.5), mixture)
     rate = _along(positive_rate, table, mixture)
-    heads = [np.append(0.0, table.heads(group)) for group in ("labeled", "unlabeled")]
+    heads = np.append(0.0, table.heads("labeled"))
     place = _place(table, threshold)
-    size, at = sum(table.effective_sizes), float(np.clip(rate[place], 0.0, 1.0))
-    # Wide enough to average over rows, narrow enough to be about the threshold: the usual rate
-    # for the slope of a curve.
-    reach = max(at * (1 - at) * size**-0.2, 1 / size)
-    slopes = rate_slopes(held, [head[place] for head in heads], mixture)
+
+    def quantile(share: Any, size: float) -> Any:
+        return ndtri(np.clip(share, 0.5 / size, 1 - 0.5 / size))
+
+    at, own = quantile(rate[place], sum(sizes)), quantile(heads[place], sizes[0])
+    lowest, highest = quantile(np.array([0.0, 1.0]), sum(sizes))
+    reach: float = sum(sizes) ** -0.2
+    enough = min(ENOUGH_LABELED, sizes[0] / 2)
     while True:
-        ends = np.clip([at - reach, at + reach], 0.0, 1.0)
-        labeled, unlabeled = (float(np.diff(np.interp(ends, rate, head))[0]) for head in heads)
-        rises = np.dot(slopes, (labeled, unlabeled)) > 0
-        if (rises and labeled * table.effective_sizes[0] >= ENOUGH_LABELED) or reach >= 1:
-            return labeled, unlabeled
+        ends = np.clip([at - reach, at + reach], lowest, highest)
+        above = np.interp(ndtr(ends), rate, heads)
+        if (above[1] - above[0]) * sizes[0] >= enough or reach > highest - lowest:
+            break
         reach *= 1.25
+    slope = np.diff(quantile(above, sizes[0]))[0] / np.diff(ends)[0]
+    labeled = float(slope * np.exp((at**2 - own**2) / 2))
+    # What is flagged more is labeled or unlabeled: neither can be more than all of it.
+    labeled = labeled if on_labeled <= 0 else min(labeled, 1 / on_labeled)
+    return labeled, (1 - on_labeled * labeled) / on_unlabeled
 
 
 def _along(formula: Callable[..., Any], table: ScoreTable, mixture: Mixture) -> FloatArray:

@@ -20,7 +20,7 @@ from recoup._core.multiplicity import holm
 from recoup._core.prior import Prior
 from recoup.evaluation.comparison import Difference
 from recoup.evaluation.cuts import point_influences
-from recoup.evaluation.uncertainty import N_DRAWS, draws_for, drawn_values, tails
+from recoup.evaluation.uncertainty import N_DRAWS, drawn_values, draws_for, tails
 from recoup.metrics import intervals
 from recoup.metrics.influence import Influence, influence_of, known_slopes, row_slopes
 from recoup.metrics.measure import observed_rates_at, raw_value
@@ -69,7 +69,7 @@ class Rows:
         return labeled, self.weight[self.unlabeled] * slopes
 
     def error(self, gap: Moves, table: ScoreTable) -> float:
-        """Standard error of a value from how much rows move it, as for a single model."""
+        """Return the standard error of a value, from how much each row moves it."""
         if min(table.effective_sizes) <= 1 + 1e-9:
             return np.inf
         more = [size / (size - 1) for size in table.effective_sizes]
@@ -198,12 +198,13 @@ def paired_differences(
         items = []
         for first, second in pairs:
             both = models[first], models[second]
-            one, two = (model.raw(spec, prior.alpha, prior.beta) for model in both)
-            shift, error = _gaps(spec, *both, prior, at, errors[spec.key, first, second])
+            gap = both[0].raw(spec, prior.alpha, prior.beta)
+            gap -= both[1].raw(spec, prior.alpha, prior.beta)
+            shift, errors_of = _gaps(spec, *both, prior, at, errors[spec.key, first, second])
             size = both[0].table.effective_sizes[0]
             drawn = prior.alpha_draws is not None
-            limits = _interval(shift, np.array(error), size, confidence, drawn)
-            items.append(Difference(spec.key, first, second, one - two, *limits))
+            limits = _interval(shift, errors_of, size, confidence, drawn)
+            items.append(Difference(spec.key, first, second, gap, *limits))
         adjusted = holm([item.p_value for item in items])
         found += [
             replace(item, p_adjusted=float(p)) for item, p in zip(items, adjusted, strict=True)
