@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 
 from recoup._core.prior import Prior
 from recoup.evaluation.cuts import Cut, in_rows, nearest_cut
-from recoup.evaluation.paired import Rows, Scored, paired_differences
+from recoup.evaluation.paired import PairedRows, Scored, paired_differences
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import evaluated_specs
 from recoup.scores import ScoreTable
@@ -72,7 +72,7 @@ def p_values(cell: Cell, seed: int, gap: float) -> dict[str, float]:
             table, "single-sample", threshold, values, cut.held if moves else None
         )
     weight = np.ones(n)
-    rows = Rows(s == 1, s == 0, np.zeros(n, bool), weight, weight)
+    rows = PairedRows(s == 1, s == 0, np.zeros(n, bool), weight, weight)
     specs = [spec for spec in evaluated_specs() if spec.row_effects is not None]
     found = paired_differences(rows, models, specs, prior, 0.95)
     return {item.metric: item.p_value for item in found}

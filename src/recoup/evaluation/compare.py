@@ -24,7 +24,7 @@ from recoup.evaluation.comparison import Comparison, Difference, WinRange
 from recoup.evaluation.cuts import Cut, cut_notes, in_rows, nearest_cut, read_cut
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior, read_input
-from recoup.evaluation.paired import Rows, Scored, paired_differences
+from recoup.evaluation.paired import PairedRows, Scored, paired_differences
 from recoup.evaluation.results import Evaluation
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -116,9 +116,9 @@ def compare(
     >>> comparison.difference("good", "noisy")
     Difference(roc_auc: good - noisy = +0.07976 [+0.06041, +0.09911], p=...)
     >>> str(comparison.at)
-    'queue 1,164 rows'
+    'queue 1,178 rows'
     >>> compare(s, models, alpha=0.2, queue=500).difference("good", "noisy", "precision")
-    Difference(precision: good - noisy = +0.1 [+0.05, +0.15], p=...)
+    Difference(precision: good - noisy = +0.1046 [+0.01765, +0.1916], p=0.018)
     """
     if len(scores) < 2:
         raise InvalidInputError(
@@ -197,7 +197,7 @@ def compare(
 
 
 def _differences(
-    rows: Rows,
+    rows: PairedRows,
     models: dict[str, Scored],
     evaluations: dict[str, Evaluation],
     keys: list[str],
@@ -235,7 +235,7 @@ def _columns(s: ArrayLike, scores: Mapping[str, ArrayLike]) -> dict[str, FloatAr
 
 def _rows(
     s: ArrayLike, scheme: Scheme, sample_weight: ArrayLike | None, propensity: ArrayLike | None
-) -> Rows:
+) -> PairedRows:
     """Say how each row is counted, the same for all models."""
     labeled, unlabeled, negative = label_masks(s, "compare")
     known = np.zeros(len(labeled), bool) if negative is None else negative
@@ -244,10 +244,10 @@ def _rows(
         weight = as_numbers(sample_weight, "sample_weight", "compare")
     if propensity is not None:
         chance = np.where(labeled, as_numbers(propensity, "propensity", "compare"), 1.0)
-        return Rows(labeled, np.ones_like(labeled), known, weight, weight / chance)
+        return PairedRows(labeled, np.ones_like(labeled), known, weight, weight / chance)
     if scheme == "single-sample":
         unlabeled = unlabeled | known
-    return Rows(labeled, unlabeled, known, weight, weight)
+    return PairedRows(labeled, unlabeled, known, weight, weight)
 
 
 def _thresholds(

@@ -60,10 +60,10 @@ class Difference:
 
     def __repr__(self) -> str:
         """Show the difference with its interval."""
-        return (
-            f"Difference({self.metric}: {self.first} - {self.second} = {self.difference:+.4g} "
-            f"[{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
-        )
+        text = f"{self.metric}: {self.first} - {self.second} = {self.difference:+.4g}"
+        if np.isnan(self.p_value):
+            return f"Difference({text}, not tested)"
+        return f"Difference({text} [{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
 
 
 @dataclass(frozen=True)

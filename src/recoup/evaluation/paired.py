@@ -36,7 +36,7 @@ Moves = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PairedRows:
     """The rows that all models scored.
 
     Attributes
@@ -150,7 +150,7 @@ class Scored:
 
 
 def paired_differences(
-    rows: Rows,
+    rows: PairedRows,
     models: dict[str, Scored],
     wanted: list[MetricSpec],
     prior: Prior,
@@ -160,7 +160,7 @@ def paired_differences(
 
     Parameters
     ----------
-    rows : Rows
+    rows : PairedRows
         The rows that all models scored.
     models : dict of str to Scored
         By name.
