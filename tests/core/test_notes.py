@@ -33,7 +33,7 @@ def test_unknown_codes_are_refused():
 
 
 def test_codes_reach_programs():
-    s = np.repeat([1, 0], [20, 300])
+    s = np.repeat([1, 0], [15, 305])
     scores = np.linspace(1, -1, 320)
     with pytest.warns(recoup.RecoupWarning):
         found = recoup.evaluate(s, scores, alpha=0.6, n_boot=0)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from recoup import metrics
-from recoup.metrics import intervals, true_rates
+from recoup.metrics import true_rates
 from recoup.metrics.area import step_average_precision
+from recoup.metrics.influence import average_precision_effects
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import AREA_METRICS, POINT_METRICS
 from recoup.scores import ScoreTable
@@ -210,7 +211,7 @@ def test_influence_is_the_derivative(beta):
         heads = (np.append(0.0, np.cumsum(part) / part.sum()) for part in (a, b))
         return float(step_average_precision(*mixture.true_rates(*heads), mixture.pi))
 
-    on_labeled, on_unlabeled = intervals.average_precision_influence(table, mixture)
+    on_labeled, on_unlabeled = average_precision_effects(table, mixture)
     center = average_precision(labeled, unlabeled)
     step = 1e-6
     for place in np.flatnonzero((labeled > 0) & (unlabeled > 0))[:5]:

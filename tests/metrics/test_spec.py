@@ -42,7 +42,7 @@ def test_with_all_labels_scikit_learn_says_the_same(key, rows):
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("key", [spec.key for spec in evaluated_specs() if spec.influence])
+@pytest.mark.parametrize("key", [spec.key for spec in evaluated_specs() if spec.row_effects])
 @pytest.mark.parametrize("group", [0, 1])
 def test_influence_is_what_a_row_does_to_the_raw_value(key, group, rows):
     """A little mass moved from one score to another moves the value as the influence says."""
@@ -51,7 +51,7 @@ def test_influence_is_what_a_row_does_to_the_raw_value(key, group, rows):
     table = ScoreTable.from_arrays(y, np.round(scores, 1))
     mixture = Mixture.of(table, 0.2, 0.95, "single-sample")
     threshold = 0.5
-    influence = spec.influence(table, mixture, threshold)[group][::-1]
+    influence = spec.row_effects(table, mixture, threshold)[group][::-1]
     counts = ("labeled", "unlabeled")[group]
 
     def value(step):

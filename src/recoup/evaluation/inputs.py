@@ -83,7 +83,8 @@ class Given:
             prior,
             scheme,
             single_precision=single_precision,
-            labels_checked=labels_checked,
+            # An estimate or draws that come with their own beta say so too.
+            labels_checked=labels_checked or prior.beta != 1 or prior.beta_draws is not None,
         )
 
     def widening(self, mixture: Mixture, threshold: float) -> dict[str, float]:
