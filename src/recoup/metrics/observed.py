@@ -15,6 +15,7 @@ from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
 STEP = 1e-6
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,8 @@ class ObservedShares:
         for name, (rows, squares) in _groups(table).items():
             total, square = float(rows.sum()), float(squares.sum())
             share = selected(rows) / total
+            # Sums of weights round: the share of every row may miss 1 by a hair.
+            share = np.where(share > 1 - ROUNDING, 1.0, np.where(share < ROUNDING, 0.0, share))
             values[name], kept[name] = share, selected(squares)
             noise = (1 - share) ** 2 * kept[name] + share**2 * (square - kept[name])
             # Where no row or every row is selected, none tells how weights go with scores there.
