@@ -8,6 +8,7 @@ import numpy as np
 
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
+from recoup._core.text import show_digits
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.uncertainty import Limits
@@ -32,9 +33,10 @@ def notes_on(
         notes.append(
             Note(
                 "infeasible-prior",
-                f"alpha={prior.alpha:.4g}, beta={prior.beta:.4g} is more than these scores allow: "
-                f"at {feasibility.confidence:.0%} confidence alpha is at most "
-                f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}.",
+                f"alpha={show_digits(prior.alpha, 4)}, beta={show_digits(prior.beta, 4)} is more "
+                f"than these scores allow: at {feasibility.confidence:.0%} confidence alpha is at "
+                f"most {show_digits(feasibility.alpha_upper, 4)} and beta at least "
+                f"{show_digits(feasibility.beta_lower, 4)}.",
             )
         )
         warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
@@ -43,9 +45,9 @@ def notes_on(
         spec = metric_spec(item.key, "evaluate")
         low, high = limits.get(item.key, (np.nan, np.nan))
         if low > spec.high + 0.01 or high < spec.low - 0.01:
-            impossible.append(f"{item.key} {item.raw:.4g}")
+            impossible.append(f"{item.key} {show_digits(item.raw, 4)}")
         elif abs(item.raw - spec.clip(item.raw)) > 1e-9:
-            unlikely.append(f"{item.key} {item.raw:.4g}")
+            unlikely.append(f"{item.key} {show_digits(item.raw, 4)}")
     if impossible:
         notes.append(
             Note(
@@ -90,7 +92,7 @@ def notes_on(
             Note(
                 "binned",
                 f"Scores were grouped into {len(table.scores):,} bins; that moves AUC_pu by at "
-                f"most {table.max_auc_error:.1g}.",
+                f"most {show_digits(table.max_auc_error, 1)}.",
             )
         )
     return notes
@@ -99,7 +101,7 @@ def notes_on(
 def chosen_note(cut: float, chosen_for: str, shift: dict[str, float]) -> Note:
     """Say that the threshold was chosen on these rows, and what was done about it."""
     spec = metric_spec(chosen_for, "evaluate")
-    text = f"The threshold {cut:.4g} was chosen on these rows to maximise {spec.label}"
+    text = f"The threshold {show_digits(cut, 4)} was chosen on these rows to maximise {spec.label}"
     if chosen_for in shift:
         text += (
             f"; metrics at it are corrected for what the choice adds ({spec.label} "
