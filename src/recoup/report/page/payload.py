@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
 from recoup._core.results import to_plain
-from recoup.evaluation import Band, Evaluation
+from recoup.evaluation import Evaluation
+from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
+from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
+from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
+from recoup.metrics.bands import CurveName
 from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.script import is_fixed
@@ -108,11 +113,18 @@ def _same(first: ScoreTable, second: ScoreTable) -> bool:
 
 
 def _pack_table(table: ScoreTable) -> dict[str, Any]:
+    squares = None
+    if table.squares is not None:
+        # The third are those of the known negatives, where there are any among the unlabeled rows.
+        squares = [pack(square) for square in table.squares[: 3 if table.n_known else 2]]
     return {
         "scores": pack(table.scores),
         "labeled": pack(table.labeled),
         "unlabeled": pack(table.unlabeled),
         "centers": pack(table.centers) if table.thinned else None,
+        "squares": squares,
+        "known": pack(table.known) if table.known is not None and table.n_known else None,
+        "shared": None if table.shared is None else pack(table.shared),
         "thinned": table.thinned,
         "n_labeled": float(table.n_labeled),
         "n_unlabeled": float(table.n_unlabeled),
@@ -138,7 +150,8 @@ def _weight(tables: dict[str, Any]) -> int:
         len(column["data"])
         for table in (tables["table"], tables["naive"])
         if table is not None
-        for column in table.values()
+        for entry in table.values()
+        for column in (entry if isinstance(entry, list) else [entry])
         if isinstance(column, dict)
     )
 
@@ -158,13 +171,10 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
                 "n_labeled": counts.n_labeled,
                 "n_unlabeled": counts.n_unlabeled,
                 "n_rows": counts.n_rows,
+                "unlabeled_squares": counts.squares_of("unlabeled").sum(),
             },
-            "intervals": _interval_parts(evaluation),
-            "bands": {
-                "roc": _band(evaluation.roc_band),
-                "pr": _band(evaluation.pr_band),
-                "lift": _band(evaluation.lift_band),
-            },
+            **_interval_parts(evaluation),
+            "bands": {name: _band(evaluation, name) for name in get_args(CurveName)},
             "bounds": _bounds(evaluation),
             "calibration": evaluation.calibration and evaluation.calibration.to_dict(),
             "prior_curve": _prior_curve(evaluation),
@@ -176,26 +186,67 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
 
 def _spec(spec: MetricSpec) -> dict[str, Any]:
     """Give what the page's script needs to know of a metric."""
-    names = ("script", "params", "raw_curve", "ratio", "limits_of")
+    names = ("script", "params", "raw_curve", "limits_of")
     more = {name: getattr(spec, name) for name in names}
     return spec.described() | more | {"fixed": is_fixed(spec.key)}
 
 
-def _interval_parts(evaluation: Evaluation) -> dict[str, Any] | None:
-    """Give what intervals for a known alpha are made of; with propensities they need the rows."""
-    if evaluation.given.by_propensity:
-        return None
-    table, confidence = evaluation.table, evaluation.confidence
+def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
+    """Give what intervals at another alpha, beta and threshold are made of."""
+    table, prior, confidence = evaluation.table, evaluation.prior, evaluation.confidence
+    alpha_open, beta_open = open_shares(evaluation.given)
+    draws = None
+    if prior.alpha_draws is not None:
+        alphas, betas = prior.some_draws(N_DRAWS)
+        draws = pack(alphas), pack(betas) if prior.beta_draws is not None else None
     return {
-        "z": intervals.normal_quantile(confidence),
-        "t": intervals.t_quantile(confidence, table.effective_sizes[0]),
-        "sizes": table.effective_sizes,
-        "auc_pu": intervals.auc_interval(table, auc_pu(table), confidence),
+        "intervals": {
+            "z": intervals.normal_quantile(confidence),
+            "t": intervals.t_quantile(confidence, table.effective_sizes[0]),
+            "sizes": table.effective_sizes,
+            "auc_pu": intervals.auc_interval(table, auc_pu(table), confidence),
+        },
+        "shares": group_shares(table, evaluation.scheme),
+        "prior": {
+            "corners": prior.corners(),
+            "draws": draws,
+            "range": prior.range_at(confidence),
+        },
+        "open": {"alpha": alpha_open, "beta": beta_open},
+        "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
+        "beyond": _beyond(evaluation),
     }
 
 
-def _band(band: Band | None) -> dict[str, Any] | None:
-    return None if band is None else vars(band)
+def _beyond(evaluation: Evaluation) -> dict[str, float]:
+    """By how much intervals of areas lie outside the range of the metric, where one does.
+
+    An evaluation keeps limits only inside of it, and a note if there were others.
+    """
+    if not any(note.code == "out-of-range" for note in evaluation.notes):
+        return {}
+    limits = uncertainty(
+        evaluation.table,
+        evaluation.prior,
+        evaluation.scheme,
+        evaluation.threshold,
+        evaluation.confidence,
+    )
+    found = {}
+    for key, (low, high) in limits.items():
+        spec = metric_spec(key, "page_data")
+        if spec.kind != "point":
+            found[key] = max(low - spec.high, spec.low - high)
+    return found
+
+
+def _band(evaluation: Evaluation, curve: CurveName) -> dict[str, Any]:
+    """Give the band that holds each point of a curve, and the one that holds all of them."""
+    whole = evaluation.band(curve, simultaneous=True)
+    return vars(evaluation.band(curve)) | {
+        "whole_lower": whole.lower,
+        "whole_upper": whole.upper,
+    }
 
 
 def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -29,16 +29,16 @@ from recoup.evaluation.comparison import Comparison
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
+from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
 from recoup.report.page.script import is_fixed, page_script
 from recoup.report.page.summarize import summarize
-from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES
 
 ROOM = Path(__file__).parents[1]
 # Formulas of the metrics stand before the script that works with them.
 FORMULAS = "page/formulas.js"
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
-    *(FORMULAS, "page/pictures.js", "page/page.js"),
+    *(FORMULAS, "page/verdict.js", "page/pictures.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -128,6 +128,7 @@ class Report:
             "lights": LIGHTS,
             "levels": LEVELS,
             "limits": LIMITS,
+            "rules": [vars(rule) for rule in RULES],
             "names": shown,
             "name_in_title": NAME_IN_TITLE,
             "summaries": summaries,
