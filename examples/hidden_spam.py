@@ -16,7 +16,9 @@ for method, ax in zip(("auto", "bbe"), axes, strict=True):
     found = estimate(s, scores, method=method)
     found.plot(ax)
     low, high = found.interval
-    print(f"{method:4}: {found.n_hidden:,.0f} spam mails without a flag, alpha {found.alpha:.2f}")
+    print(
+        f"{method:4}: {found.hidden.value:,.0f} spam mails without a flag, alpha {found.alpha:.2f}"
+    )
     print(f"      {low:.2f} to {high:.2f}; {len(found.warnings)} warnings")
 print(f"truth: {example.y_true[s == 0].sum():,}, alpha {example.alpha:.2f}")
 figure.savefig("hidden_spam.png", dpi=75)

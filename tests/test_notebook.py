@@ -259,9 +259,15 @@ def test_an_estimate_tells_how_many_are_hidden():
     low, high = found.interval
     assert facts["alpha: positives among unlabeled rows"] == f"{found.alpha:.3f}"
     assert facts["95% interval"] == f"{low:.3f} to {high:.3f}"
-    assert facts["hidden positives"] == f"{found.n_hidden:,.0f}"
+    assert facts["hidden positives"] == f"{found.hidden.value:,.0f}"
     ends = f"{low * found.n_unlabeled:,.0f} to {high * found.n_unlabeled:,.0f}"
     assert facts["their interval"] == ends
+    pi = found.pi
+    assert facts["pi: positives among all rows"] == f"{pi.value:.3f}"
+    assert facts["interval of pi"] == f"{pi.low:.3f} to {pi.high:.3f}"
+    top = found.identified[1]
+    assert facts["the scores alone allow"] == f"0.000 to {top:.3f}"
+    assert found.scores_allow in table.texts
     for method, alpha in found.members.items():
         assert facts[method] == f"{alpha:.3f}"
     doubtful = check(RESULTS["prior without anything"]()._repr_html_())

@@ -50,7 +50,12 @@ def test_prior_prints_a_table_anyone_can_read():
     low, high = found.interval
     assert f"positives among unlabeled rows {found.alpha:.4f}" in text
     assert f"95% interval {low:.4f} to {high:.4f}" in text
-    assert f"positives without a label {found.n_hidden:,.0f}" in text
+    assert f"positives without a label {found.hidden.value:,.0f}" in text
+    hidden, pi = found.hidden, found.pi
+    assert f"95% interval {hidden.low:,.0f} to {hidden.high:,.0f}" in text
+    assert f"positives among both {pi.value:.4f} 95% interval {pi.low:.4f} to {pi.high:.4f}" in text
+    assert f"the scores alone allow 0 to {found.identified[1]:.2g}" in text
+    assert found.scores_allow in text
     assert f"AUC_pu labeled row scores higher than unlabeled {found.auc_pu:.4f}" in text
     assert f"label_frequency positives that carry a label {found.label_frequency:.4f}" in text
     assert "n_labeled rows 521 n_unlabeled rows 4,080" in text

@@ -127,6 +127,41 @@ def test_given_alpha_prints_as_before(rows):
     assert str(Prior.of(np.linspace(0.1, 0.3, 101), 1.0, "test")) == "0.2 [0.105, 0.295]"
 
 
+def test_the_range_of_draws_obeys_the_confidence():
+    draws = np.linspace(0.1, 0.3, 1001)
+    for level in (0.5, 0.95):
+        prior = Prior.of(draws, 1.0, "test", level)
+        assert prior.range == pytest.approx((0.2 - level / 10, 0.2 + level / 10))
+    assert str(prior) == "0.2 [0.105, 0.295]"
+    assert Prior.of((0.1, 0.3), 1.0, "test", 0.5).range == (0.1, 0.3)
+
+
+def test_confidence_reaches_all_about_alpha(rows):
+    draws = np.random.default_rng(0).beta(40, 120, 2000)
+    found = [
+        evaluate(rows.s, rows.scores, alpha=alpha, confidence=level, n_boot=0)
+        for level in (0.5, 0.95)
+        for alpha in (draws, estimate(rows.s, rows.scores, method="bbe"), "bbe")
+    ]
+    for narrow, wide in zip(found[:3], found[3:], strict=True):
+        assert wide.prior.range[0] < narrow.prior.range[0]
+        assert narrow.prior.range[1] < wide.prior.range[1]
+        assert narrow["recall"].bound_lower > wide["recall"].bound_lower
+    given, asked = found[1].to_dict(), found[2].to_dict()
+    assert given["alpha_interval"] == pytest.approx(asked["alpha_interval"])
+    assert str(found[1].prior) == str(found[2].prior)
+
+
+def test_bounds_take_draws_at_their_confidence(rows):
+    table = ScoreTable.from_arrays(rows.s, rows.scores)
+    draws = recoup.Draws(np.linspace(0.2, 0.4, 1001))
+    by_draws, by_ends = (
+        recoup.metrics.bounds.bounds_at(table, 0.5, alpha, confidence=0.5)
+        for alpha in (draws, (0.25, 0.35))
+    )
+    assert by_draws["recall"] == pytest.approx(by_ends["recall"])
+
+
 def test_the_report_tells_how_alpha_came_about(rows, evaluation):
     summary = summarize(evaluation)
     assert "(estimated, bbe)" in summary["sentences"][0]

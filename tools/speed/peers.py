@@ -421,7 +421,7 @@ def print_priors() -> None:
             partial(pulearn.ScarEMPriorEstimator().estimate, X, s),
         ]
         ours, *theirs = [call() for call in calls]
-        values = [ours.alpha_all, *(found.pi for found in theirs)]
+        values = [ours.pi.value, *(found.pi for found in theirs)]
         spent = np.min([[seconds(call) for call in calls] for _ in range(REPEATS)], axis=0)
         ratios = spent / spent[0]
         cells = [f"{value:.3f} ({ratio:.2g})" for value, ratio in zip(values, ratios, strict=True)]

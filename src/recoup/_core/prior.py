@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -24,7 +24,7 @@ class Prior:
     """Alpha and beta with their uncertainty, in the one form that evaluation uses.
 
     ``estimate`` is the prior estimate they come from, if they do, and ``asked`` the words for
-    alpha and beta that asked for it.
+    alpha and beta that asked for it. ``confidence`` is the level at which draws become a range.
     """
 
     alpha: float
@@ -34,13 +34,18 @@ class Prior:
     beta_draws: FloatArray | None = None
     estimate: Any = None
     asked: tuple[str, float | str] | None = None
+    confidence: float = 0.95
 
     @classmethod
-    def of(cls, alpha: Any, beta: Any, caller: str) -> Prior:
+    def of(cls, alpha: Any, beta: Any, caller: str, confidence: float = 0.95) -> Prior:
         """Read alpha as a number, an interval, draws, or a prior estimate.
 
         Two plain numbers are an interval, more are draws.
         """
+        return replace(cls._read(alpha, beta, caller), confidence=float(confidence))
+
+    @classmethod
+    def _read(cls, alpha: Any, beta: Any, caller: str) -> Prior:
         if isinstance(alpha, Interval | Draws):
             return cls._from_stated(alpha, beta, caller)
         if hasattr(alpha, "alpha") and not hasattr(alpha, "columns"):
@@ -109,23 +114,26 @@ class Prior:
         low, high = sorted(float(end) for end in interval)
         return cls(center, beta, interval=(low, high), estimate=source)
 
-    def range_at(self, confidence: float) -> tuple[float, float]:
-        """Where alpha may lie: the interval, the middle share of the draws, or one point."""
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where alpha may lie: the interval, the middle of the draws, or one point."""
         if self.interval is not None:
             return self.interval
         if self.alpha_draws is not None:
-            levels = [(1 - confidence) / 2, (1 + confidence) / 2]
-            low, high = np.quantile(self.alpha_draws, levels)
-            return float(low), float(high)
+            tail = (1 - self.confidence) / 2
+            low, high = np.quantile(self.alpha_draws, [tail, 1 - tail])
+            return min(float(low), self.alpha), max(float(high), self.alpha)
         return self.alpha, self.alpha
 
     @property
     def stated(self) -> tuple[float, float] | None:
         """The interval that was given or estimated, if any was."""
-        if self.interval is not None or self.estimate is None:
+        if self.estimate is None or self.alpha_draws is None:
             return self.interval
-        limits: tuple[float, float] | None = self.estimate.interval
-        return limits
+        if self.estimate.confidence == self.confidence and self.estimate.interval is not None:
+            limits: tuple[float, float] = self.estimate.interval
+            return limits
+        return self.range
 
     def described(self) -> dict[str, Any] | None:
         """Return what an estimate says of itself, but for the time it took; None without one."""
@@ -165,7 +173,7 @@ class Prior:
         if self.interval is not None:
             return " to ".join(show_digits(end, 4) for end in self.interval)
         if self.alpha_draws is not None:
-            return f"{show_digits(self.alpha, 4)}{_brackets(*self.range_at(0.95), 4)}"
+            return f"{show_digits(self.alpha, 4)}{_brackets(*self.range, 4)}"
         return show_digits(self.alpha, 4)
 
 

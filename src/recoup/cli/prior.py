@@ -132,16 +132,25 @@ def _check_options(
 
 def _print_prior(console: Console, found: PriorEstimate, title: str) -> None:
     table = make_table(("Estimate", "Meaning", "Value"), ("Value",), title)
+    level = f"{show_percent(found.confidence)} interval"
     table.add_row("alpha", "positives among unlabeled rows", f"{found.alpha:.4f}")
     if found.interval is not None:
-        limits = show_range(*found.interval, ".4f")
-        table.add_row("", f"{show_percent(found.confidence)} interval", limits)
+        table.add_row("", level, show_range(*found.interval, ".4f"))
+    if found.identified is not None:
+        table.add_row("", "the scores alone allow", show_range(*found.identified, ".2g"))
     if not math.isnan(found.upper_limit):
         table.add_row("", "upper limit", f"{found.upper_limit:.4f}")
     table.add_row("beta", "positives among labeled rows", f"{found.beta:.4f}")
-    table.add_row("pi", "positives among both", f"{found.alpha_all:.4f}")
+    if found.beta_interval is not None:
+        table.add_row("", level, show_range(*found.beta_interval, ".4f"))
+    hidden, pi = found.hidden, found.pi
+    table.add_row("pi", "positives among both", f"{pi.value:.4f}")
+    if found.interval is not None:
+        table.add_row("", level, show_range(pi.low, pi.high, ".4f"))
     table.add_row("label_frequency", "positives that carry a label", f"{found.label_frequency:.4f}")
-    table.add_row("hidden", "positives without a label", f"{found.n_hidden:,.0f}")
+    table.add_row("hidden", "positives without a label", f"{hidden.value:,.0f}")
+    if found.interval is not None:
+        table.add_row("", level, show_range(hidden.low, hidden.high, ",.0f"))
     table.add_section()
     table.add_row("n_labeled", "rows", f"{found.n_labeled:,}")
     table.add_row("n_unlabeled", "rows", f"{found.n_unlabeled:,}")
@@ -153,5 +162,7 @@ def _print_prior(console: Console, found: PriorEstimate, title: str) -> None:
             table.add_row(plain(key), "alpha by this method alone", f"{alpha:.4f}")
     console.print(table)
     console.print(plain(f"Method: {found.method}, from {found.transform}."))
+    if found.scores_allow:
+        console.print(plain(found.scores_allow))
     if not found.converged:
         console.print(plain("The method fell back to a value that it does not stand for."))

@@ -31,7 +31,6 @@ from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
-from recoup.metrics.spec import evaluated_specs
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 
@@ -77,9 +76,8 @@ def evaluate(
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
-        Permutations for the baseline, and bootstrap replicates for what needs them: areas of your
-        own, and (at most 200) what choosing the threshold on these rows adds to the metrics. 0
-        leaves all of that out.
+        Permutations for the baseline, and bootstrap replicates (at most 200) for what choosing the
+        threshold on these rows adds to the metrics. 0 leaves both out; intervals need none.
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. None gives other numbers at each call.
     sample_weight : array-like of shape (n,), optional
@@ -120,31 +118,30 @@ def evaluate(
         source = random_state if isinstance(random_state, Integral) else rng
         return estimated_prior(table, alpha, beta, confidence, source, "evaluate")
 
-    given = read_input(s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated)
+    given = read_input(
+        s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated, confidence
+    )
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
     notes = [] if prior.estimate is None else prior_notes(prior.estimate)
     cut, chosen_for = _choose_threshold(threshold, table, roc)
-    replicates = None
-    if n_boot and any(spec.needs_replicates for spec in evaluated_specs("area")):
-        replicates = bootstrap(table, int(n_boot), rng)
     shift: dict[str, float] = {}
     if chosen_for is not None and n_boot:
-        few = bootstrap(table, min(int(n_boot), N_REPLICATES), rng)
-        shift = optimism(few, prior, scheme, chosen_for)
+        replicates = bootstrap(table, min(int(n_boot), N_REPLICATES), rng)
+        shift = optimism(replicates, prior, scheme, chosen_for)
 
     naive_mixture = Mixture.of(naive, 0.0, 1.0, "single-sample")
     observed = measure(naive, naive_mixture, recovered_roc(naive, naive_mixture), cut)
     recovered = measure(table, mixture, roc, cut)
-    limits = uncertainty(table, prior, scheme, cut, confidence, replicates)
+    limits = uncertainty(table, prior, scheme, cut, confidence)
     feasibility = feasibility_of(given, confidence)
     possible = possible_limits(given, table, feasibility, cut, confidence, limits)
     extremes: dict[str, tuple[float, float]] = {}
     if prior.beta == 1 and propensity is None:
         counts = given.counts.thin(DEFAULT_BINS, keep)
-        low, high = prior.range_at(confidence)
+        low, high = prior.range
         known = prior.alpha if low == high else (low, high)
         extremes = bounds_at(counts, cut, known, confidence=confidence, scheme=scheme)
     # Known negatives with scores outside [0, 1] leave naive counting without probabilities.

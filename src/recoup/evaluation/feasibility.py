@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from recoup.evaluation.inputs import Given
+from recoup.metrics.feasible import feasible_kappas
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,12 @@ class Feasibility:
 def feasibility_of(given: Given, confidence: float) -> Feasibility:
     """Largest alpha and smallest beta that the two observed curves allow.
 
-    For every set of scores, the share of the unlabeled rows in it is at least alpha/beta times the
-    share of the labeled rows in it; and the share of the labeled rows is at least
-    (1-beta)/(1-alpha) times the share of the unlabeled ones. Heads and tails of the ranking are
-    such sets; Dvoretzky-Kiefer-Wolfowitz bands on both curves make the comparison safe against
-    small counts.
-
     Parameters
     ----------
     given : Given
         The counted rows, alpha and beta.
     confidence : float
-        Level of the bands.
+        Level at which sampling error is allowed for.
 
     Returns
     -------
@@ -53,22 +46,8 @@ def feasibility_of(given: Given, confidence: float) -> Feasibility:
     """
     table = given.exact if given.by_propensity else given.counts
     alpha, beta = given.prior.alpha, given.prior.beta
-    spread = np.log(4 / (1 - confidence)) / 2
-    slack_l, slack_u = (np.sqrt(spread / size) for size in table.effective_sizes)
-    labeled, unlabeled = table.heads("labeled"), table.heads("unlabeled")
-    heads = [(labeled, unlabeled), (1 - labeled, 1 - unlabeled)]
-
-    def smallest(of: int, slack_of: float, slack_to: float) -> float:
-        ratio = 1.0
-        for pair in heads:
-            top, bottom = pair[1 - of] + slack_to, pair[of] - slack_of
-            usable = bottom > 0
-            if usable.any():
-                ratio = min(ratio, float(np.min(top[usable] / bottom[usable])))
-        return ratio
-
-    alpha_upper = beta * smallest(0, slack_l, slack_u)
-    beta_lower = 1 - (1 - alpha) * smallest(1, slack_u, slack_l)
+    kappa_1, kappa_2 = feasible_kappas(table, confidence)
+    alpha_upper, beta_lower = beta * kappa_1, 1 - (1 - alpha) * kappa_2
     if given.by_propensity:
         # Every row was counted as unlabeled there, so the limit found is one on pi. The positives
         # that are labeled are taken out of it.

@@ -116,13 +116,14 @@ def read_input(
     sample_weight: ArrayLike | None,
     propensity: ArrayLike | None,
     estimated: Callable[[ScoreTable], Prior],
+    confidence: float = 0.95,
 ) -> Given:
     """Count the rows, and read or estimate alpha."""
     # Alpha is checked first: counting many rows takes long.
     prior, checked = None, beta is not None
     beta = beta if checked else 1.0
     if propensity is None and estimation_method(alpha, beta, "evaluate") is None:
-        prior = Prior.of(alpha, beta, "evaluate")
+        prior = Prior.of(alpha, beta, "evaluate", confidence)
     if isinstance(s, ScoreTable):
         if any(extra is not None for extra in (scores, sample_weight, propensity)):
             raise InvalidInputError(
@@ -168,7 +169,7 @@ def estimated_prior(
             f"scores hardly tell labeled from unlabeled rows (AUC {found.auc_pu:.3f}). Pass scores "
             f"of a better model, or alpha as a number or a range."
         )
-    prior = Prior.of(found, 1.0 if isinstance(beta, str) else beta, caller)
+    prior = Prior.of(found, 1.0 if isinstance(beta, str) else beta, caller, confidence)
     return replace(prior, asked=(alpha, beta))
 
 

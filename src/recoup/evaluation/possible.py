@@ -77,7 +77,7 @@ def possible_limits(
     if not (open_alpha or open_beta):
         return {}
     betas = [prior.beta, prior.beta * PLAUSIBLE_BETA] if open_beta else [prior.beta]
-    alphas = [0.0, feasibility.alpha_upper] if open_alpha else list(prior.range_at(confidence))
+    alphas = [0.0, feasibility.alpha_upper] if open_alpha else list(prior.range)
     found = dict(limits)
     for alpha, beta in product(sorted(set(alphas)), betas):
         at = Prior(min(alpha, beta - SMALLEST_GAP), beta)

@@ -29,7 +29,7 @@ from recoup.evaluation.estimates import (
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
-from recoup.evaluation.uncertainty import point_estimates, tails
+from recoup.evaluation.uncertainty import point_estimates, spread, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
 from recoup.metrics.curve_results import (
@@ -171,7 +171,7 @@ class Evaluation:
         z = normal_quantile(self.confidence)
         n, squares = self.n_unlabeled, float(self.given.counts.squares_of("unlabeled").sum())
         chance = z * np.sqrt(squares * self.alpha * (1 - self.alpha))
-        low, high = self.prior.range_at(self.confidence)
+        low, high = self.prior.range
         if self.given.by_propensity:
             rows = self.given.counts
             low, high = (max(pi * rows.n_rows - rows.n_labeled, 0.0) / n for pi in self.pi_interval)
@@ -185,7 +185,7 @@ class Evaluation:
 
     @cached_property
     def pi_interval(self) -> tuple[float, float]:
-        """Interval of ``pi``; in a single sample the share of labeled rows is a matter of chance."""
+        """Interval of ``pi``; in a single sample the share of labels is a matter of chance."""
         z = normal_quantile(self.confidence)
         table, prior, beta = self.table, self.prior, self.prior.beta
 
@@ -194,13 +194,13 @@ class Evaluation:
 
         limits = []
         for alpha in prior.corners():
-            ends = [
-                tuple(pi_at(alpha, beta, **{name: end}) for end in wilson(share, size, z))
-                for name, (share, size) in group_shares(table, self.scheme).items()
-            ]
+            ends = []
+            for name, (share, size) in group_shares(table, self.scheme).items():
+                low, high = wilson(share, size, z)
+                ends.append((pi_at(alpha, beta, **{name: low}), pi_at(alpha, beta, **{name: high})))
             if prior.alpha_draws is not None:
                 drawn = pi_at(*prior.some_draws(1000))
-                ends.append(tuple(np.quantile(drawn, tails(self.confidence))))
+                ends.append(spread(drawn, self.confidence))
             limits.append(mover(pi_at(alpha, beta), ends))
         low, high = np.min([one[0] for one in limits]), np.max([one[1] for one in limits])
         return float(max(low, 0.0)), float(min(high, 1.0))

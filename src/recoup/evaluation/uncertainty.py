@@ -8,6 +8,7 @@ set against the value itself, and the distances are squared and added (:func:`mo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,14 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu, loss_means, proper_value
+from recoup.metrics.bands import moved_curve, observed_curve, share_limits
 from recoup.metrics.curves import recovered_roc
-from recoup.metrics.influence import Influence, influence_of, standard_error
+from recoup.metrics.influence import Influence, influence_of, rows_behind, standard_error
 from recoup.metrics.intervals import Ends
 from recoup.metrics.measure import raw_value
 from recoup.metrics.observed import ObservedShares, group_shares, moved_mixture
 from recoup.metrics.rates import Mixture
-from recoup.metrics.resample import RESAMPLE_BINS, Replicates
+from recoup.metrics.resample import RESAMPLE_BINS
 from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
 from recoup.scores.table import ScoreTable
 
@@ -37,7 +39,6 @@ def uncertainty(
     scheme: Scheme,
     threshold: float,
     confidence: float,
-    replicates: Replicates | None = None,
 ) -> Limits:
     """Intervals of all metrics.
 
@@ -53,8 +54,6 @@ def uncertainty(
         Where scores become predictions.
     confidence : float
         Level of the intervals.
-    replicates : Replicates, optional
-        For areas that say nothing of how rows move them; without, such areas have no interval.
 
     Returns
     -------
@@ -66,16 +65,15 @@ def uncertainty(
     specs = evaluated_specs("area", "proper", probabilities=table.holds_probabilities)
     found: Limits = {}
     for spec in specs:
-        if spec.row_effects is not None:
-            ends = [
-                _area_interval(spec, table, prior, alpha, scheme, confidence)
-                for alpha in prior.corners()
-            ]
-            found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
-        elif spec.limits_of is not None:
+        if spec.limits_of is not None:
             found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
-        elif replicates is not None:
-            found[spec.key] = _percentiles(spec, replicates, prior, scheme, confidence)
+            continue
+        from_rows = spec.row_effects is not None and not spec.at_edge
+        interval = _area_interval if from_rows else _moved_curves_interval
+        ends = [
+            interval(spec, table, prior, alpha, scheme, confidence) for alpha in prior.corners()
+        ]
+        found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
     return found | limits
 
 
@@ -111,7 +109,7 @@ def point_estimates(
         if prior.alpha_draws is not None:
             alphas, betas = (np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS))
             drawn = observed.value(spec.formula, alphas, betas)
-            more = (tuple(np.quantile(drawn, tails(confidence), axis=0)),)
+            more = (spread(drawn, confidence),)
         ends = [
             observed.interval(spec.formula, alpha, prior.beta, z, more) for alpha in prior.corners()
         ]
@@ -123,6 +121,12 @@ def point_estimates(
 def tails(confidence: float) -> list[float]:
     """Quantile levels of a two-sided interval."""
     return [(1 - confidence) / 2, (1 + confidence) / 2]
+
+
+def spread(values: FloatArray, confidence: float) -> Ends:
+    """Limits of the middle share of values, along their first axis."""
+    low, high = np.quantile(values, tails(confidence), axis=0)
+    return low, high
 
 
 def _area_interval(
@@ -142,21 +146,19 @@ def _area_interval(
     ends = [shape]
     for name, (share, size) in shares.items():
         if name != "known_share":
-            ends.append(
-                tuple(
-                    _value(spec, table, moved_mixture(table, scheme, alpha, prior.beta, {name: at}))
-                    for at in intervals.wilson(share, size, z)
-                )
+            moved = (
+                moved_mixture(table, scheme, alpha, prior.beta, {name: at})
+                for at in intervals.wilson(share, size, z)
             )
+            low, high = (_value(spec, table, one) for one in moved)
+            ends.append((low, high))
     low, high = intervals.mover(raw, ends)
     if table.squares is not None or table.n_known:
         stretch = _stretch(spec, table, mixture, shares)
         low, high = raw - stretch * (raw - low), raw + stretch * (high - raw)
     if prior.alpha_draws is not None:
         drawn = _drawn_values(spec, table, prior, scheme)
-        low, high = intervals.mover(
-            raw, [(low, high), tuple(np.quantile(drawn, tails(confidence)))]
-        )
+        low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
     return float(low), float(high)
 
 
@@ -168,17 +170,26 @@ def _shape_limits(
     spec: MetricSpec, table: ScoreTable, mixture: Mixture, confidence: float
 ) -> tuple[float, Ends]:
     """Return the raw value, and limits for how rows lie along the scores, all shares held."""
-    size = table.effective_sizes[0]
+    assert spec.row_effects is not None
+    influence = Influence(*spec.row_effects(table, mixture, np.nan))
+    size = rows_behind(table, influence)
     quantile = intervals.t_quantile(confidence, size)
     if spec.from_auc_pu is not None:
         value = auc_pu(table)
-        observed = intervals.auc_interval(table, value, confidence)
+        observed = intervals.auc_interval(table, value, quantile)
         low, high = (float(spec.from_auc_pu(end, mixture)) for end in observed)
         return float(spec.from_auc_pu(value, mixture)), (low, high)
     raw = _value(spec, table, mixture)
-    assert spec.row_effects is not None
-    error = standard_error(table, Influence(*spec.row_effects(table, mixture, np.nan)))
+    error = standard_error(table, influence)
     if spec.kind == "proper":
+        if np.isfinite(spec.high):
+            # Few rows may hold none of the extreme losses: one more row, half at each extreme,
+            # leaves room for them.
+            effects = influence.labeled - np.dot(table.labeled[::-1], influence.labeled) / (
+                table.n_labeled
+            )
+            unseen = (effects.max() ** 2 + effects.min() ** 2) / 2 / (size + 1) ** 2
+            error = float(np.sqrt(error**2 + unseen))
         return raw, (raw - quantile * error, raw + quantile * error)
     # Clipping pulls the valid curve down, noise pushes the raw one up: each limit comes from the
     # estimate whose bias makes it safe. Small shares are skewed on the logit scale, large ones on
@@ -240,30 +251,33 @@ def _drawn_values(spec: MetricSpec, table: ScoreTable, prior: Prior, scheme: Sch
     return moved
 
 
-def _percentiles(
-    spec: MetricSpec, replicates: Replicates, prior: Prior, scheme: Scheme, confidence: float
+def _moved_curves_interval(
+    spec: MetricSpec,
+    table: ScoreTable,
+    prior: Prior,
+    alpha: float,
+    scheme: Scheme,
+    confidence: float,
 ) -> tuple[float, float]:
-    """Interval of an area from bootstrap replicates, one draw of alpha and beta for each."""
-    alphas, betas = prior.alpha, prior.beta
+    """Interval of an area from curves with each share at its limits at all thresholds."""
+    observed = observed_curve(table, scheme)
+
+    def area(**moved: Any) -> float:
+        return float(spec.formula(*moved_curve(observed, alpha, prior.beta, moved)))
+
+    value = area()
+    limits = share_limits(observed, confidence)
+    ends: list[Ends] = [
+        (area(**{name: low}), area(**{name: high})) for name, (low, high) in limits.items()
+    ]
     if prior.alpha_draws is not None:
-        places = np.arange(len(replicates.tpr_pu)) % len(prior.alpha_draws)
-        alphas = prior.alpha_draws[places]
-        betas = prior.beta if prior.beta_draws is None else prior.beta_draws[places]
-    ends = []
-    for alpha in prior.corners() if prior.interval is not None else [alphas]:
-        mixture = replicates.mixture(alpha, betas, scheme)
-        tpr, fpr = replicates.valid_rates(mixture)
-        values = spec.along(tpr, fpr, np.ravel(mixture.pi))
-        ends.append(np.quantile(values, tails(confidence)))
-    low, high = float(np.min(ends)), float(np.max(ends))
-    width = spec.high - spec.low
-    if high - low < 1e-9 and np.isfinite(width):
-        # Every replicate the same: perfect separation, which few rows can show by luck.
-        z = intervals.normal_quantile(confidence)
-        share = np.clip((low - spec.low) / width, 0.0, 1.0)
-        around = intervals.wilson(share, replicates.table.effective_sizes[0], z)
-        low, high = (float(spec.low + width * end) for end in around)
-    return low, high
+        drawn = [
+            float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))
+            for one, beta in np.broadcast(*prior.some_draws(N_CURVES))
+        ]
+        ends.append(spread(np.array(drawn), confidence))
+    low, high = intervals.mover(value, ends)
+    return float(low), float(high)
 
 
 def _shifted(

@@ -195,6 +195,7 @@ def pr_auc(tpr: Any, fpr: Any, pi: Any) -> Any:
     "Partial AUC",
     source="McClish 1989",
     row_effects=partial_auc_effects,
+    at_edge=True,
     in_bench=False,
     script="partialArea",
 )

@@ -20,6 +20,7 @@ CurveName: TypeAlias = Literal["roc", "pr", "lift"]
 BAND_BINS = 1024
 GRID = np.linspace(0.0, 1.0, 101)
 N_DRAWS = 40
+SMALLEST_WIDTH = 1e-9
 
 
 def curve_bands(
@@ -54,20 +55,32 @@ def curve_bands(
     dict of str to Band
         ``"roc"``, ``"pr"`` and ``"lift"``.
     """
-    coarse = table.thin(BAND_BINS)
-    observed = ObservedShares.above(coarse, coarse.scores[::-1], scheme)
-    limits = _share_limits(observed, confidence, simultaneous)
+    observed = observed_curve(table, scheme)
+    limits = share_limits(observed, confidence, simultaneous)
     found = [_bands_at(observed, limits, prior, alpha, confidence) for alpha in prior.corners()]
     bands: dict[CurveName, Band] = {}
     for name in found[0]:
-        low = np.min([one[name][0] for one in found], axis=0)
-        high = np.max([one[name][1] for one in found], axis=0)
-        bands[name] = Band(GRID, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+        low = np.clip(np.min([one[name][0] for one in found], axis=0), 0.0, 1.0)
+        high = np.clip(np.max([one[name][1] for one in found], axis=0), 0.0, 1.0)
+        # Where all limits lie beyond an end of the range, as many rows as lie above that place
+        # could still be there by luck.
+        rows = np.maximum(GRID * table.effective_sizes[0], 1.0)
+        around = wilson(low, rows, normal_quantile(confidence))
+        stuck = (high - low < SMALLEST_WIDTH) & (GRID > 0) & (GRID < 1)
+        bands[name] = Band(
+            GRID, np.where(stuck, around[0], low), np.where(stuck, around[1], high), simultaneous
+        )
     return bands
 
 
-def _share_limits(
-    observed: ObservedShares, confidence: float, simultaneous: bool
+def observed_curve(table: ScoreTable, scheme: Scheme) -> ObservedShares:
+    """Observed shares at every threshold of a thinned table, from the highest down."""
+    coarse = table.thin(BAND_BINS)
+    return ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+
+
+def share_limits(
+    observed: ObservedShares, confidence: float, simultaneous: bool = False
 ) -> dict[str, Ends]:
     """Limits of every share: at each threshold, or for all thresholds at once."""
     if not simultaneous:
@@ -89,6 +102,20 @@ def _share_limits(
     return limits
 
 
+def moved_curve(
+    observed: ObservedShares, alpha: float, beta: float, moved: dict[str, Any]
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return rates from (0, 0) to (1, 1) that never fall, and pi, with some shares replaced."""
+    mixture = observed.mixture(alpha, beta, moved)
+    table = observed.table
+    weights = np.append(1e-9, (table.labeled + table.unlabeled)[::-1])
+    tpr, fpr = (
+        monotone_rate(np.append(0.0, rate), weights)
+        for rate in mixture.true_rates(*observed.rates(moved))
+    )
+    return tpr, fpr, float(mixture.pi)
+
+
 def _bands_at(
     observed: ObservedShares,
     limits: dict[str, Ends],
@@ -96,36 +123,27 @@ def _bands_at(
     alpha: float,
     confidence: float,
 ) -> dict[CurveName, Ends]:
-    center = _curves(observed, alpha, prior.beta, {})
+    center = _on_grid(*moved_curve(observed, alpha, prior.beta, {}))
     moved = [
-        [_curves(observed, alpha, prior.beta, {name: end}) for end in ends]
+        [_on_grid(*moved_curve(observed, alpha, prior.beta, {name: end})) for end in ends]
         for name, ends in limits.items()
     ]
     if prior.alpha_draws is not None:
         drawn = [
-            _curves(observed, float(one), float(beta), {})
+            _on_grid(*moved_curve(observed, float(one), float(beta), {}))
             for one, beta in np.broadcast(*prior.some_draws(N_DRAWS))
         ]
         levels = [(1 - confidence) / 2, (1 + confidence) / 2]
         ends = {name: np.quantile([one[name] for one in drawn], levels, axis=0) for name in center}
         moved.append([{name: ends[name][i] for name in center} for i in range(2)])
-    found: dict[CurveName, Ends] = {}
-    for name, curve in center.items():
-        pairs = [(low[name], high[name]) for low, high in moved]
-        found[name] = mover(curve, pairs)
-    return found
+    return {
+        name: mover(curve, [(low[name], high[name]) for low, high in moved])
+        for name, curve in center.items()
+    }
 
 
-def _curves(
-    observed: ObservedShares, alpha: float, beta: float, moved: dict[str, Any]
-) -> dict[CurveName, FloatArray]:
-    """Curves over the grid, with some of the shares replaced."""
-    mixture = observed.mixture(alpha, beta, moved)
-    raw = mixture.true_rates(*observed.rates(moved))
-    table = observed.table
-    weights = np.append(1e-9, (table.labeled + table.unlabeled)[::-1])
-    tpr, fpr = (monotone_rate(np.append(0.0, rate), weights) for rate in raw)
-    pi = float(mixture.pi)
+def _on_grid(tpr: FloatArray, fpr: FloatArray, pi: float) -> dict[CurveName, FloatArray]:
+    """Three curves over the grid."""
     rate = positive_rate(tpr, fpr, pi)
     precision = np.divide(pi * tpr, rate, out=np.ones_like(rate), where=rate > 0)
     # Before the first positive is found there is no recall to show the precision of.

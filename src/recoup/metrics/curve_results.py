@@ -26,7 +26,7 @@ HEADINGS = {"fpr": "FPR", "tpr": "TPR (recall)", "ece": "expected calibration er
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Band:
-    """Pointwise confidence band of a curve on a grid of its horizontal axis.
+    """Confidence band of a curve on a grid of its horizontal axis.
 
     Attributes
     ----------
@@ -36,11 +36,14 @@ class Band:
         Lower limit of the curve there.
     upper : ndarray of shape (n,)
         Upper limit of the curve there.
+    simultaneous : bool
+        Whether it holds the whole curve with its confidence, rather than each point.
     """
 
     x: FloatArray
     lower: FloatArray
     upper: FloatArray
+    simultaneous: bool = False
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -175,6 +175,35 @@ def standard_error(table: ScoreTable, influence: Influence) -> float:
     return float(np.sqrt(max(variance, 0.0)))
 
 
+def rows_behind(table: ScoreTable, influence: Influence) -> float:
+    """How many labeled rows of equal influence would say as much about the size of the error.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    influence : Influence
+        Slopes of the value.
+
+    Returns
+    -------
+    float
+        The labeled rows themselves where none has a weight. A few rows of large weight and large
+        influence tell less about the error than Kish's size says.
+    """
+    kish = table.effective_sizes[0]
+    if table.squares is None:
+        return kish
+    mass, squares = table.labeled[::-1], table.squares_of("labeled")[::-1]
+    on_labeled, _ = row_slopes(table, influence)
+    parts = squares * on_labeled**2
+    rows = np.divide(mass**2, squares, out=np.ones_like(parts), where=squares > 0)
+    # Satterthwaite's degrees of freedom, from the spread of the squared influences; for influences
+    # that are normally distributed they are the number of rows.
+    excess = np.sum(parts**2 / rows) / max(parts.sum() ** 2, 1e-300) - 1 / kish
+    return min(kish, float(2 / excess + 1)) if excess > 0 else kish
+
+
 def _centered(counts: Any, values: FloatArray) -> FloatArray:
     centered: FloatArray = values - np.dot(counts[::-1], values) / counts.sum()
     return centered

@@ -67,7 +67,7 @@ def mover(value: Any, ends: Iterable[Ends]) -> Ends:
     return value - np.sqrt(below), value + np.sqrt(above)
 
 
-def auc_interval(table: ScoreTable, value: float, confidence: float) -> tuple[float, float]:
+def auc_interval(table: ScoreTable, value: float, quantile: float) -> tuple[float, float]:
     """Interval for AUC_pu: DeLong's variance, symmetric on the logit scale.
 
     Where less than one labeled row's worth of pairs is out of order (or in order), that variance
@@ -75,7 +75,6 @@ def auc_interval(table: ScoreTable, value: float, confidence: float) -> tuple[fl
     and one more unlabeled row that the score does not tell apart.
     """
     size = table.effective_sizes[0]
-    quantile = t_quantile(confidence, size)
     effects = auc_effects(table)
     low, high = logit_interval(value, standard_error(table, Influence(*effects)), quantile)
     if min(value, 1 - value) * size >= 1:

@@ -306,7 +306,7 @@ def propensity_table(
     )
     # Rows of weight zero may have left their score without a place; they add nothing anywhere.
     places = np.minimum(np.searchsorted(table.scores, values), len(table.scores) - 1)
-    shared = np.bincount(places, weights * positives, minlength=len(table.scores))
+    shared = np.bincount(places, weights * positives, minlength=len(table.scores)).astype(float)
     return replace(table, shared=shared), alpha
 
 

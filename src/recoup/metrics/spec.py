@@ -69,8 +69,11 @@ class MetricSpec:
         A shorter name, for headings of tables. By default the label.
     row_effects : callable or None
         How much a row at each score of a table, highest first, moves the value: called with the
-        table, the mixture and the threshold. Without one, bootstrap replicates give the interval,
-        and differences between models have none.
+        table, the mixture and the threshold. Without one, the interval comes from curves with all
+        shares at their limits, and differences between models have none.
+    at_edge : bool
+        Whether an area lies where errors are not small against it: the interval then comes from
+        such curves, whatever ``row_effects`` says.
     from_auc_pu : callable or None
         Of an area that follows from AUC_pu and the mixture alone, how.
     raw_curve : bool
@@ -106,6 +109,7 @@ class MetricSpec:
     source: str = ""
     short: str = ""
     row_effects: Callable[[ScoreTable, Mixture, float], RowEffects] | None = None
+    at_edge: bool = False
     from_auc_pu: Callable[[Any, Mixture], Any] | None = None
     raw_curve: bool = False
     many: bool = False
@@ -143,11 +147,6 @@ class MetricSpec:
     def needs_probabilities(self) -> bool:
         """Whether scores must lie in [0, 1]."""
         return self.kind == "proper"
-
-    @property
-    def needs_replicates(self) -> bool:
-        """Whether only bootstrap replicates give an interval."""
-        return self.kind == "area" and self.in_evaluate and not (self.row_effects or self.limits_of)
 
     @property
     def heading(self) -> str:

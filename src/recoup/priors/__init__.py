@@ -27,7 +27,7 @@ from recoup.priors.pen_l1 import PenL1
 from recoup.priors.pulscar import PULSCAR
 from recoup.priors.pulsnar import PULSNAR
 from recoup.priors.regroup import Regroup
-from recoup.priors.results import PriorCurve, PriorEstimate
+from recoup.priors.results import Derived, PriorCurve, PriorEstimate
 from recoup.priors.roc_slope import ROCSlope
 from recoup.priors.sar_em import SAREMPrior
 from recoup.priors.share_net import ShareNet
@@ -44,6 +44,7 @@ __all__ = [
     "AlphaMax",
     "AlphaMaxNoisy",
     "Auto",
+    "Derived",
     "DistCurve",
     "ElkanNotoPrior",
     "FeaturePriorEstimator",

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
@@ -36,6 +36,7 @@ from recoup._core.notes import Note
 from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
+from recoup.metrics.feasible import feasible_kappas
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
 from recoup.priors._solvers.transform import TRANSFORM, honest_scores
 from recoup.priors.results import Finding as Finding
@@ -150,6 +151,12 @@ class PriorEstimator(BaseEstimator):
             return self._drawn_seed
         return as_seed(self.random_state, self._name)
 
+    @property
+    def _known_beta(self) -> float:
+        """The largest beta that may be: that of labels known to be partly wrong, or 1."""
+        beta = getattr(self, "beta", None)
+        return float(beta) if isinstance(beta, Real) else 1.0
+
     def _rng(self, *names: str | int) -> np.random.Generator:
         return named_rng(self._seed, self.tags.key, *names)
 
@@ -175,11 +182,12 @@ class PriorEstimator(BaseEstimator):
         finding: Finding,
         draws: FloatArray | None,
         sizes: tuple[int, int],
-        auc: float,
+        table: ScoreTable | None,
         transform: str,
         started: float,
     ) -> PriorEstimate:
         """Clip, summarise the draws and collect what speaks against the estimate."""
+        auc = math.nan if table is None else auc_pu(table)
         alpha, beta = (float(np.clip(value, 0.0, 1.0)) for value in (finding.alpha, finding.beta))
         warnings = [*_size_warnings(*sizes), *finding.warnings]
         if alpha != finding.alpha:
@@ -200,6 +208,10 @@ class PriorEstimator(BaseEstimator):
             alphas = draws if draws.ndim == 1 else draws[:, 0]
             low, high = np.quantile(alphas, [tail, 1 - tail])
             limits = (min(float(low), alpha), max(float(high), alpha))
+        identified = None
+        # Labels that favor some positives break the inequality between the two curves.
+        if table is not None and self.tags.selection == "SCAR":
+            identified = (0.0, self._known_beta * feasible_kappas(table, self.confidence)[0])
         return PriorEstimate(
             alpha=alpha,
             beta=beta,
@@ -215,6 +227,7 @@ class PriorEstimator(BaseEstimator):
             kappa_1=finding.kappa_1,
             kappa_2=finding.kappa_2,
             upper_limit=finding.upper_limit,
+            identified=identified,
             auc_pu=auc,
             transform=transform,
             interval_method=self.interval if draws is not None else None,
@@ -318,7 +331,7 @@ class ScorePriorEstimator(PriorEstimator):
         elif self.interval is not None:
             draws = finding.draws
         sizes = (int(table.n_labeled), int(table.n_unlabeled))
-        return self._concluded(finding, draws, sizes, auc_pu(table), transform, started)
+        return self._concluded(finding, draws, sizes, table, transform, started)
 
     def _draws(
         self, table: ScoreTable, finding: Finding, refits: Callable[[int], ScoreTable] | None
@@ -397,7 +410,7 @@ class FeaturePriorEstimator(PriorEstimator):
         check_same_length(features, labeled, "X and s", self._name)
         chosen = labeled | unlabeled
         self.estimate_ = self._estimated(
-            features[chosen], labeled[chosen].astype(int), math.nan, "features", started
+            features[chosen], labeled[chosen].astype(int), None, "features", started
         )
         return self
 
@@ -432,7 +445,7 @@ class FeaturePriorEstimator(PriorEstimator):
         on_labeled, on_unlabeled = rows(kept)
         column = np.concatenate([on_labeled, on_unlabeled])[:, None]
         labels = np.repeat([1, 0], [len(on_labeled), len(on_unlabeled)])
-        found = self._estimated(column, labels, auc_pu(table), "given scores", started)
+        found = self._estimated(column, labels, table, "given scores", started)
         # The shares that follow from alpha are those of all rows, not of the ones drawn here.
         self.estimate_ = replace(
             found, n_labeled=int(table.n_labeled), n_unlabeled=int(table.n_unlabeled)
@@ -452,7 +465,12 @@ class FeaturePriorEstimator(PriorEstimator):
         return np.asarray(features, np.float64)
 
     def _estimated(
-        self, X: FloatArray, s: NDArray[np.int_], auc: float, transform: str, started: float
+        self,
+        X: FloatArray,
+        s: NDArray[np.int_],
+        table: ScoreTable | None,
+        transform: str,
+        started: float,
     ) -> PriorEstimate:
         n_labeled, n_unlabeled = int((s == 1).sum()), int((s == 0).sum())
         check_sizes(n_labeled, n_unlabeled, self._name)
@@ -462,7 +480,7 @@ class FeaturePriorEstimator(PriorEstimator):
         draws = None
         if self.interval is not None:
             draws = self._draws(X, s, finding)
-        return self._concluded(finding, draws, (n_labeled, n_unlabeled), auc, transform, started)
+        return self._concluded(finding, draws, (n_labeled, n_unlabeled), table, transform, started)
 
     def _draws(self, X: FloatArray, s: NDArray[np.int_], finding: Finding) -> FloatArray:
         # Every draw runs the whole method, so that "bootstrap" and "refit" are the same here.

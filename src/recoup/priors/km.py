@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber, Words
 from recoup._core.notes import Note
-from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.kernel import best_width, centered, low_rank_factor
 from recoup.priors._solvers.simplex_qp import Nearest, nearest_in_hull
 from recoup.priors.base import (
@@ -95,7 +94,7 @@ class _KM(FeaturePriorEstimator):
         table = checked_table(s, scores, self._name)
         thin = table.thin(MAX_SCORES)
         rows = _Rows(thin.centers[:, None], thin.labeled, thin.unlabeled)
-        self.estimate_ = self._estimated_from(rows, auc_pu(table), "given scores", started)
+        self.estimate_ = self._estimated_from(rows, table, "given scores", started)
         return self
 
     @abstractmethod
@@ -103,15 +102,20 @@ class _KM(FeaturePriorEstimator):
         """Return the slope that tells lambdas that are too large, and doubts about it."""
 
     def _estimated(
-        self, X: FloatArray, s: NDArray[np.int_], auc: float, transform: str, started: float
+        self,
+        X: FloatArray,
+        s: NDArray[np.int_],
+        table: ScoreTable | None,
+        transform: str,
+        started: float,
     ) -> PriorEstimate:
         check_sizes(int((s == 1).sum()), int((s == 0).sum()), self._name)
         if (np.ptp(X, axis=0) == 0).all():
             raise constant_scores_error(self._name, float(X[0, 0]))
-        return self._estimated_from(_Rows.of(X, s), auc, transform, started)
+        return self._estimated_from(_Rows.of(X, s), table, transform, started)
 
     def _estimated_from(
-        self, rows: _Rows, auc: float, transform: str, started: float
+        self, rows: _Rows, table: ScoreTable | None, transform: str, started: float
     ) -> PriorEstimate:
         embedded = self._embedded(rows, self._rng("point"))
         finding, cell = self._read(embedded)
@@ -119,7 +123,7 @@ class _KM(FeaturePriorEstimator):
         if self.interval is not None:
             draws = self._subsampled(embedded, finding, cell)
         sizes = (int(rows.labeled.sum()), int(rows.unlabeled.sum()))
-        return self._concluded(finding, draws, sizes, auc, transform, started)
+        return self._concluded(finding, draws, sizes, table, transform, started)
 
     def _solve(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Finding:
         return self._read(self._embedded(_Rows.of(X, s), rng))[0]

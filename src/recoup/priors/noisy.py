@@ -14,7 +14,6 @@ from recoup._core.checks import FloatArray, brief
 from recoup._core.constraints import Constraints, Flag, Instance, Nothing, Number
 from recoup._core.notes import Note
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import exchanged
 from recoup.priors.alphamax import AlphaMax
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator, plausible
@@ -76,7 +75,7 @@ class _BothDirections(ScorePriorEstimator):
             draws = self._draws(table, finding, refits)
         finding, draws = self._decided(table, finding, draws)
         sizes = (int(table.n_labeled), int(table.n_unlabeled))
-        return self._concluded(finding, draws, sizes, auc_pu(table), transform, started)
+        return self._concluded(finding, draws, sizes, table, transform, started)
 
     def _decided(
         self, table: ScoreTable, finding: Finding, draws: FloatArray | None

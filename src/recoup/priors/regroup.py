@@ -17,6 +17,7 @@ from sklearn.base import clone
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Instance, Nothing, Number
 from recoup.metrics.area import auc_pu
+from recoup.metrics.feasible import feasible_kappas
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.base import (
     FeaturePriorEstimator,
@@ -214,6 +215,7 @@ class Regroup(ScorePriorEstimator):
             upper_limit=math.nan,
             kappa_1=math.nan,
             kappa_2=math.nan,
+            identified=(0.0, feasible_kappas(table, self.confidence)[0]),
             auc_pu=auc_pu(table),
             transform=transform,
             seconds=perf_counter() - started,

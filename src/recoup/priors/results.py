@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup._core.notes import Note
@@ -43,6 +46,23 @@ class PriorCurve:
     y_label: str
     marker: float = math.nan
     level: float | None = None
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A number that follows from alpha and beta, with its interval.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    low, high : float
+        Its interval, at the confidence of the estimate; nan where the estimate has none.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -122,6 +142,11 @@ class PriorEstimate:
         the method does not estimate it.
     upper_limit : float
         One-sided limit that alpha stays below at ``confidence``, where a method proves one.
+    identified : (float, float) or None
+        Where alpha lies by the scores alone, at ``confidence``: from 0 to the largest share that
+        leaves enough unlabeled rows at all scores. Any estimate inside it adds the assumption
+        that some scores are reached by positives alone. None without scores, or where labels
+        may favor some positives.
     auc_pu : float
         Area under the ROC curve of labeled against unlabeled rows: how well the scores tell
         them apart.
@@ -149,6 +174,7 @@ class PriorEstimate:
     kappa_1: float = math.nan
     kappa_2: float = math.nan
     upper_limit: float = math.nan
+    identified: tuple[float, float] | None = None
     auc_pu: float = math.nan
     transform: str = "given scores"
     interval_method: str | None = None
@@ -160,11 +186,45 @@ class PriorEstimate:
         object.__setattr__(self, "warnings", Note.each(self.warnings))
 
     @property
-    def alpha_all(self) -> float:
-        """Share of positives among all rows; NaN if none were counted."""
-        if not self.n_labeled + self.n_unlabeled:
-            return math.nan
-        return float(pooled_prior(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
+    def beta_interval(self) -> tuple[float, float] | None:
+        """Where beta lies, at ``confidence``; None where it was not estimated."""
+        if self.draws is None or self.draws.ndim == 1 or not np.ptp(self.draws[:, 1]):
+            return None
+        low, high = np.quantile(self.draws[:, 1], self._tails)
+        return min(float(low), self.beta), max(float(high), self.beta)
+
+    @property
+    def hidden(self) -> Derived:
+        """How many of the unlabeled rows are positive."""
+        low, high = self.interval if self.interval is not None else (math.nan, math.nan)
+        n = self.n_unlabeled
+        return Derived(self.alpha * n, low * n, high * n)
+
+    @property
+    def pi(self) -> Derived:
+        """Share of positives in the population, where all rows are one sample of it.
+
+        The share of rows with a label is then luck too, and is part of the interval. Where
+        labeled and unlabeled rows were sampled apart, it is alpha. NaN if no rows were counted.
+        """
+        n_labeled, n_unlabeled = self.n_labeled, self.n_unlabeled
+        if not n_labeled + n_unlabeled:
+            return Derived(math.nan)
+        value = pooled_prior(self.alpha, n_labeled, n_unlabeled, self.beta)
+        if self.interval is None:
+            return Derived(value)
+        ends = pooled_prior(np.array(self.interval), n_labeled, n_unlabeled, self.beta)
+        if self.draws is not None and self.draws.ndim == 2:
+            alphas, betas = self.draws.T
+            ends = np.quantile(pooled_prior(alphas, n_labeled, n_unlabeled, betas), self._tails)
+        # Both sources of error are independent: their squares add up, on either side.
+        n = n_labeled + n_unlabeled
+        luck = (self.beta - self.alpha) * math.sqrt(n_labeled * n_unlabeled / n**3)
+        reach = luck * NormalDist().inv_cdf(self._tails[1])
+        low, high = (
+            math.hypot(max(float(gap), 0.0), reach) for gap in (value - ends[0], ends[1] - value)
+        )
+        return Derived(value, max(value - low, 0.0), min(value + high, 1.0))
 
     @property
     def label_frequency(self) -> float:
@@ -174,16 +234,28 @@ class PriorEstimate:
         return float(label_frequency(self.alpha, self.n_labeled, self.n_unlabeled, self.beta))
 
     @property
-    def n_hidden(self) -> float:
-        """How many of the unlabeled rows are positive."""
-        return self.alpha * self.n_unlabeled
+    def _tails(self) -> tuple[float, float]:
+        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+
+    @property
+    def scores_allow(self) -> str:
+        """What the scores say of alpha without any assumption, as a sentence; "" without scores."""
+        if self.identified is None:
+            return ""
+        return (
+            f"The scores alone allow any alpha from {show_range(*self.identified, '.2g')}. Every "
+            f"estimate adds the assumption that some scores are reached by positives alone."
+        )
 
     def __repr__(self) -> str:
         """Show the answer on one line."""
         limits = "" if self.interval is None else " [{:.3f}, {:.3f}]".format(*self.interval)
+        allowed = ""
+        if self.identified is not None:
+            allowed = f", scores allow {show_range(*self.identified, '.2g')}"
         return (
             f"PriorEstimate(alpha={self.alpha:.3f}{limits}, beta={self.beta:.3f}, "
-            f"method={self.method!r}, n={self.n_labeled}+{self.n_unlabeled})"
+            f"method={self.method!r}, n={self.n_labeled}+{self.n_unlabeled}{allowed})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,12 +267,14 @@ class PriorEstimate:
             By name of the attribute or property; the curve and the draws are left out.
         """
         names = (
-            "alpha", "interval", "beta", "method", "members", "warnings", "converged",
-            "alpha_all", "label_frequency", "kappa_1", "kappa_2", "upper_limit", "auc_pu",
-            "transform", "interval_method", "confidence", "n_labeled", "n_unlabeled", "n_hidden",
-            "seconds",
+            "alpha", "interval", "identified", "beta", "beta_interval", "pi", "hidden", "method",
+            "members", "warnings", "converged", "label_frequency", "kappa_1", "kappa_2",
+            "upper_limit", "auc_pu", "transform", "interval_method", "confidence", "n_labeled",
+            "n_unlabeled", "seconds",
         )  # fmt: skip
-        plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        found |= {name: vars(found[name]) for name in ("pi", "hidden")}
+        plain: dict[str, Any] = to_plain(found)
         return plain
 
     def to_frame(self) -> pd.DataFrame:
@@ -256,15 +330,20 @@ class PriorEstimate:
             "alpha: positives among unlabeled rows": show_number(self.alpha),
             f"{show_percent(self.confidence)} interval": show_range(low, high),
         }
+        if self.identified is not None:
+            facts["the scores alone allow"] = show_range(*self.identified)
         if self.n_labeled and self.n_unlabeled:
-            hidden = show_range(low * self.n_unlabeled, high * self.n_unlabeled, ",.0f")
+            hidden, pi = self.hidden, self.pi
             facts |= {
-                "hidden positives": f"{self.n_hidden:,.0f}",
-                "their interval": hidden,
+                "hidden positives": f"{hidden.value:,.0f}",
+                "their interval": show_range(hidden.low, hidden.high, ",.0f"),
+                "pi: positives among all rows": show_number(pi.value),
+                "interval of pi": show_range(pi.low, pi.high),
                 "share of the positives that is labeled": show_number(self.label_frequency),
             }
         facts |= {
             "beta: positives among labeled rows": show_number(self.beta),
+            "interval of beta": show_range(*(self.beta_interval or (math.nan, math.nan))),
             "largest alpha that the method allows": show_number(self.upper_limit),
             "read off": self.transform,
         }
@@ -273,7 +352,7 @@ class PriorEstimate:
             {name: fact for name, fact in facts.items() if fact != DASH},
             f"Estimate by {self.method or 'an unnamed method'}, from {self.n_labeled:,} labeled "
             f"and {self.n_unlabeled:,} unlabeled rows",
-            [*doubts, *self.warnings],
+            [*doubts, *self.warnings, *([self.scores_allow] if self.scores_allow else [])],
         )
         if not self.members:
             return page

@@ -299,9 +299,7 @@ class ScoreTable:
         return cls._assemble(edges, counts, centers, thinned=True)
 
     @classmethod
-    def _from_bins(
-        cls, edges: FloatArray, columns: list[NDArray[Any]], top: float
-    ) -> ScoreTable:
+    def _from_bins(cls, edges: FloatArray, columns: list[NDArray[Any]], top: float) -> ScoreTable:
         filled = np.sum(columns, axis=0) > 0
         centers = _midpoints(edges, np.append(edges[1:], top))
         return cls._assemble(

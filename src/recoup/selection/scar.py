@@ -467,7 +467,7 @@ def _ranked(
 def _alpha(alpha: Any, table: ScoreTable, seed: int) -> float:
     """Return the lowest plausible alpha: fewer positives leave more room for labels at random."""
     if alpha is not None:
-        return float(Prior.of(alpha, 1.0, CALLER).range_at(0.95)[0])
+        return float(Prior.of(alpha, 1.0, CALLER).range[0])
     found = estimate(table, random_state=seed)
     low = found.alpha if found.interval is None else found.interval[0]
     # One positive and one negative at least: an interval that reaches 0 says nothing.

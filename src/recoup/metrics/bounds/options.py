@@ -55,8 +55,15 @@ class Options:
         scheme: Scheme = "single-sample",
     ) -> Options:
         """Refuse what makes no sense, naming the caller."""
+        if isinstance(confidence, bool) or not (
+            isinstance(confidence, int | float | np.number) and 0 < confidence < 1
+        ):
+            raise InvalidInputError(
+                f"{caller} needs confidence between 0 and 1, both excluded. Got "
+                f"{brief(confidence)}. Pass a share such as 0.95, not a percentage."
+            )
         if isinstance(alpha, Interval | Draws) or hasattr(alpha, "alpha"):
-            alpha = Prior.of(alpha, 1.0, caller).range_at(confidence)
+            alpha = Prior.of(alpha, 1.0, caller, confidence).range
         check_alpha_beta(alpha, 1.0, caller)
         ends = np.atleast_1d(as_floats(alpha, "alpha", caller))
         if ends.ndim > 1 or len(ends) > 2 or ends[0] > ends[-1]:
@@ -65,13 +72,6 @@ class Options:
                 f"Got {brief(alpha)}. Pass for example alpha=(0.1, 0.2)."
             )
         _check_band(band, caller)
-        if isinstance(confidence, bool) or not (
-            isinstance(confidence, int | float | np.number) and 0 < confidence < 1
-        ):
-            raise InvalidInputError(
-                f"{caller} needs confidence between 0 and 1, both excluded. Got "
-                f"{brief(confidence)}. Pass a share such as 0.95, not a percentage."
-            )
         if not (isinstance(reverse, bool) or reverse == "tighter"):
             raise InvalidInputError(
                 f"{caller} needs reverse to be False (bounds from the labeled positives), True "

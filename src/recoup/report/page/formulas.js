@@ -1,6 +1,6 @@
 /// <reference path="translated.d.ts" />
 // What recoup.evaluate computes for a known alpha and beta, again in the page: the same formulas,
-// on the same table of scores (Values, Intervals). Nothing here touches the document.
+// on the same table of scores (Values, Uncertainty). Nothing here touches the document.
 const Recoup = (() => {
   "use strict";
 
@@ -28,6 +28,7 @@ const Recoup = (() => {
       ...Object.fromEntries(Object.entries(packed).map(([key, item]) => [inScript(key), item])),
       ...table,
       alpha, beta, pi, scheme, threshold, confidence, caseControl, rows, weights, thresholds,
+      places: unpack(packed.places),
       draws: draws && [unpack(draws[0]), draws[1] && unpack(draws[1])],
       naive: packed.naive ? readTable(packed.naive) : table,
       // Both limits are proportional: alpha's to beta, and that of 1 - beta to 1 - alpha.
@@ -150,16 +151,12 @@ const Recoup = (() => {
   // uncertainty then counts, and Python's own numbers stand for what no threshold moves.
   function settle(model, wanted) {
     const { alpha, beta, threshold } = { ...model, ...wanted };
-    return {
-      alpha, beta, threshold: model.singlePrecision ? Math.fround(threshold) : threshold,
-      own: alpha === model.alpha && beta === model.beta,
-    };
+    const cut = model.singlePrecision ? Math.fround(threshold) : threshold;
+    const own = alpha === model.alpha && beta === model.beta;
+    return { alpha, beta, threshold: cut, own, made: own && cut === model.threshold };
   }
 
-  function isOwn(model, wanted) {
-    const { own, threshold } = settle(model, wanted);
-    return own && threshold === model.threshold;
-  }
+  const isOwn = (model, wanted) => settle(model, wanted).made;
 
   function recover(model, wanted = {}) {
     const position = settle(model, wanted);
@@ -168,13 +165,13 @@ const Recoup = (() => {
     const { pi } = mixture;
     const roc = recoveredRoc(model, mixture);
     const raw = measure(model, mixture, roc, cut);
-    const metrics = estimates(model, position, raw, Intervals.all(model, position, mixture, roc));
+    const metrics = estimates(model, position, raw, Uncertainty.all(model, position, mixture, roc));
     const [tpr, fpr] = [metrics.recall.recovered, 1 - metrics.specificity.recovered];
     const queue = sum(model.rows.subarray(countBelow(model.scores, cut)));
     return {
       alpha, beta, threshold: cut, own: position.own, pi, metrics, roc, queue,
       gap: mixture.beta - mixture.alpha,
-      open: Intervals.openShares(model, position),
+      open: Uncertainty.openShares(model, position),
       hidden: hiddenPositives(model, position),
       pr: { recall: roc.tpr, precision: precisionCurve(roc, pi) },
       lift: { positiveRate: roc.tpr.map((y, i) => positiveRate(y, roc.fpr[i], pi)), tpr: roc.tpr },
@@ -194,17 +191,17 @@ const Recoup = (() => {
     const mixture = mixtureOf(model, position.alpha, position.beta);
     const raw = pointValues(model.points, mixture, ...ratesAt(model, position.threshold));
     for (const key in raw) raw[key] = [raw[key], into(model.specs[key], raw[key])];
-    return estimates(model, position, raw, Intervals.points(model, position), false);
+    return estimates(model, position, raw, Uncertainty.points(model, position), false);
   }
 
   // Values as the page shows them, in the order that Python has them in. Those that it cannot
-  // compute again, and those of a ranking whose alpha and beta did not move, stay Python's.
+  // compute again, and those that nothing moved, stay Python's.
   function estimates(model, position, raw, { limits, possible }, all = true) {
     const found = {};
     const observed = naiveValues(model, position.threshold);
     for (const [key, made] of Object.entries(model.evaluation.metrics)) {
       const spec = model.specs[key];
-      const stays = position.own && spec.kind !== "point";
+      const stays = position.made || (position.own && spec.kind !== "point");
       if (all && (spec.fixed || stays)) {
         const beyond = model.beyond[key] ?? NaN;
         found[key] = { ...made, beyond, outdated: spec.fixed && !stays };

@@ -108,7 +108,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
     ]
     wide = [item for item in figures if item.upper - item.lower > LIMITS["wide"]]
     wider = [item for item in figures if is_open(item)]
-    high = prior.range_at(limits.confidence)[1]
+    high = prior.range[1]
     kind = open_kind(*open_shares(evaluation.given))
     words = {
         "confidence": show_percent(limits.confidence),

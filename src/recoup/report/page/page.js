@@ -33,19 +33,12 @@
   const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
   const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
 
-  // What is shown for a position: Python's numbers where it has them.
-  /** @type {(place: number, result: Recovered, position: Position) => Record<string, any>} */
-  function metricsAt(place, result, position) {
-    const one = modelAt(place);
-    return Recoup.isOwn(one, position) ? one.evaluation.metrics : result.metrics;
-  }
-
   /** @type {() => View} */
   const view = () => ({
     model: model(),
     position: wanted(),
     result,
-    metrics: metricsAt(state.model, result, wanted()),
+    metrics: result.metrics,
     sharesMoved: sharesMoved(),
     wholeBands: input("whole-bands").checked,
     shown: data.page.shown,
@@ -69,7 +62,7 @@
 
   function showNow() {
     result = Recoup.recover(model(), wanted());
-    const metrics = metricsAt(state.model, result, wanted());
+    const { metrics } = result;
     /** @type {Record<string, string>} */
     const texts = {};
     for (const [key, item] of Object.entries(metrics)) {
@@ -251,7 +244,7 @@
     showAlpha();
     if (comparison) showModels();
     for (const [table, order] of orders) sortRows(table.tBodies[0], ...order);
-    const metrics = metricsAt(state.model, result, wanted());
+    const { metrics } = result;
     byId("live").textContent =
       `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
       `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
@@ -292,7 +285,7 @@
     const texts = {};
     const found = data.models.map((_, place) => {
       const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
-      return metricsAt(place, Recoup.recover(modelAt(place), position), position);
+      return Recoup.recover(modelAt(place), position).metrics;
     });
     found.forEach((metrics, place) => {
       for (const key of comparison.columns) {

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
+from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
@@ -18,8 +19,9 @@ from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
 from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
-from recoup.metrics.bands import CurveName
+from recoup.metrics.bands import BAND_BINS, CurveName
 from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.influence import Influence, auc_effects, rows_behind
 from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
 from recoup.metrics.spec import MetricSpec, metric_spec
@@ -42,6 +44,7 @@ TYPES = {
 # The sliders keep beta - alpha at least this large, since metrics divide by it. An evaluation whose
 # beta - alpha is smaller keeps its own.
 SMALLEST_GAP = 0.01
+STUDENT_DEGREE = 24
 
 
 def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
@@ -96,8 +99,11 @@ def _tables(evaluation: Evaluation, bins: int | None) -> dict[str, Any]:
     keep = (0.5, evaluation.threshold)
     table, given = evaluation.table, evaluation.given
     coarser = bins is not None and len(table.scores) > bins
+    shown = table if bins is None else table.thin(bins, keep)
     return {
-        "table": _pack_table(table if bins is None else table.thin(bins, keep)),
+        "table": _pack_table(shown),
+        # The thresholds that intervals of curves look at.
+        "places": pack(np.searchsorted(shown.scores, shown.thin(BAND_BINS).scores)),
         "naive": None
         if _same(given.exact, given.naive)
         else _pack_table(given.naive.thin(bins or DEFAULT_BINS, keep)),
@@ -188,12 +194,16 @@ def _spec(spec: MetricSpec) -> dict[str, Any]:
     """Give what the page's script needs to know of a metric."""
     names = ("script", "params", "raw_curve", "limits_of")
     more = {name: getattr(spec, name) for name in names}
-    return spec.described() | more | {"fixed": is_fixed(spec.key)}
+    # How Python finds the interval of an area: from the influence of rows, or from moved curves.
+    from_rows = spec.row_effects is not None and not spec.at_edge
+    return spec.described() | more | {"fixed": is_fixed(spec.key), "from_rows": from_rows}
 
 
 def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
     """Give what intervals at another alpha, beta and threshold are made of."""
     table, prior, confidence = evaluation.table, evaluation.prior, evaluation.confidence
+    size = rows_behind(table, Influence(*auc_effects(table)))
+    quantile = intervals.t_quantile(confidence, size)
     alpha_open, beta_open = open_shares(evaluation.given)
     draws = None
     if prior.alpha_draws is not None:
@@ -202,20 +212,36 @@ def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "intervals": {
             "z": intervals.normal_quantile(confidence),
-            "t": intervals.t_quantile(confidence, table.effective_sizes[0]),
+            "t": _student_series(confidence),
             "sizes": table.effective_sizes,
-            "auc_pu": intervals.auc_interval(table, auc_pu(table), confidence),
+            "auc_pu": intervals.auc_interval(table, auc_pu(table), quantile),
         },
         "shares": group_shares(table, evaluation.scheme),
         "prior": {
             "corners": prior.corners(),
             "draws": draws,
-            "range": prior.range_at(confidence),
+            "range": prior.range,
         },
         "open": {"alpha": alpha_open, "beta": beta_open},
         "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
         "beyond": _beyond(evaluation),
     }
+
+
+def _student_series(confidence: float) -> FloatArray:
+    """Chebyshev series of the logarithm of Student's quantile in one over its degrees of freedom.
+
+    A script has no function for the quantile; from one degree of freedom to infinitely many the
+    series is right to nine digits.
+    """
+
+    def logarithms(inverse: FloatArray) -> FloatArray:
+        sizes = 1 + 1 / inverse
+        return np.log([intervals.t_quantile(confidence, size) for size in sizes])
+
+    series = Chebyshev.interpolate(logarithms, STUDENT_DEGREE, domain=[0.0, 1.0])
+    coefficients: FloatArray = series.coef
+    return coefficients
 
 
 def _beyond(evaluation: Evaluation) -> dict[str, float]:
@@ -255,7 +281,7 @@ def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:
     if prior.beta != 1 or evaluation.given.by_propensity:
         return None
     counts = evaluation.given.counts.thin(BOUND_POINTS, (evaluation.threshold,))
-    low, high = prior.range_at(evaluation.confidence)
+    low, high = prior.range
     known = prior.alpha if low == high else (low, high)
     bounds = bounds_from_table(
         counts, alpha=known, confidence=evaluation.confidence, scheme=evaluation.scheme

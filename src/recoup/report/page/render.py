@@ -30,15 +30,14 @@ from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
-from recoup.report.page.script import is_fixed, page_script
+from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
 
 ROOM = Path(__file__).parents[1]
-# Formulas of the metrics stand before the script that works with them.
-FORMULAS = "page/formulas.js"
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
-    *(FORMULAS, "page/verdict.js", "page/pictures.js", "page/page.js"),
+    *(f"page/{name}" for name in COMPUTING),
+    *("page/verdict.js", "page/pictures.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -136,7 +135,8 @@ class Report:
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
         }
         scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
-        scripts[FORMULAS] = page_script()
+        # Formulas of the metrics stand before the script that works with them first.
+        scripts[f"page/{COMPUTING[0]}"] = formulas_script() + scripts[f"page/{COMPUTING[0]}"]
         page: str = (
             environment()
             .get_template("page/report.html.j2")
@@ -262,6 +262,8 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
         given["propensity"] = "propensity"
     else:
         given |= _prior_arguments(evaluation.prior) | {"scheme": repr(evaluation.scheme)}
+        if not evaluation.given.labels_checked:
+            given.pop("beta", None)
     # Only weighted rows are counted in floating point.
     if evaluation.given.counts.labeled.dtype.kind == "f":
         given["sample_weight"] = "sample_weight"

@@ -15,7 +15,7 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import METRICS, MetricSpec, specs
 
 # What works with the formulas, each using the names of those before it.
-SCRIPTS = ("values.js", "intervals.js", "formulas.js")
+COMPUTING = ("values.js", "intervals.js", "areas.js", "uncertainty.js", "formulas.js")
 # What numpy calls them, and how a script writes them.
 OPERATORS = {
     "add": "+",
@@ -77,7 +77,7 @@ const Formulas = (() => {{
 
 def page_script() -> str:
     """Return the script that computes every number of a page again: it touches no document."""
-    parts = [Path(__file__).with_name(name).read_text("utf-8") for name in SCRIPTS]
+    parts = [Path(__file__).with_name(name).read_text("utf-8") for name in COMPUTING]
     return "".join([formulas_script(), *parts])
 
 

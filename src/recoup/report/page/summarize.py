@@ -11,7 +11,7 @@ import numpy as np
 
 from recoup._core.registry import registered
 from recoup._core.results import to_plain
-from recoup._core.text import say_p, show_count, show_digits, show_percent
+from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.verdict import verdict
@@ -217,8 +217,10 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
         facts[f"{show_percent(estimate.confidence)} interval"] = " to ".join(
             show_digits(end, 4) for end in estimate.interval
         )
+    if estimate.identified is not None:
+        facts["The scores alone allow"] = show_range(*estimate.identified)
     facts |= {
-        "Hidden positives": show_count(estimate.n_hidden),
+        "Hidden positives": show_count(estimate.hidden.value),
         "Positives that are labeled": f"{show_digits(100 * estimate.label_frequency)}%",
         "Read off": estimate.transform,
     }
@@ -291,9 +293,11 @@ def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
             "positive_rate": point.positive_rate,
             "used": point.threshold == evaluation.threshold,
         }
+        # Where the threshold was chosen on these rows, only the evaluation allows for that.
+        metrics = evaluation.metrics if summary["used"] else point.metrics
         for key in ("precision", "recall"):
             names = ("recovered", "lower", "upper")
-            summary[key] = {name: getattr(point[key], name) for name in names}
+            summary[key] = {name: getattr(metrics[key], name) for name in names}
         points.append(summary)
     return points
 
