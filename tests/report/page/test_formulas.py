@@ -4,7 +4,6 @@ import base64
 import copy
 import json
 import math
-import warnings
 from dataclasses import replace
 from itertools import product
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import recoup
+from random_tables import random_position, random_rows, silently
 from recoup._core.results import to_plain
 from recoup.evaluation import Estimate
 from recoup.metrics.bounds import pr_bounds, roc_bounds
@@ -73,13 +73,6 @@ def simulated(n=4000, seed=0, share=0.3, labeling=0.4, wrong=0.0, separation=2.0
     s[~positive & (rng.random(n) < wrong)] = 1
     logits = rng.normal(separation * positive - separation / 2)
     return s, 1 / (1 + np.exp(-logits)), rng
-
-
-def silently(function, *args, **options):
-    """Call without the warnings that impossible values of alpha bring."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", recoup.exceptions.RecoupWarning)
-        return function(*args, **options)
 
 
 class Case:
@@ -256,9 +249,7 @@ def assert_same(ours, theirs, about, tolerance=1e-9):
         np.array([np.nan if value is None else value for value in np.atleast_1d(side)], float)
         for side in (ours, theirs)
     )
-    np.testing.assert_allclose(
-        ours, theirs, rtol=0, atol=tolerance, equal_nan=True, err_msg=about
-    )
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance, equal_nan=True, err_msg=about)
 
 
 def check(found, expected, about):
@@ -330,34 +321,6 @@ def test_one_threshold_alone_gives_the_same_numbers(cases, page):
         )
         metrics = recovered(page, name, [position])[0]["metrics"]
         assert found == {key: item for key, item in metrics.items() if key in POINT_METRICS}
-
-
-def random_rows(rng):
-    """Labels, scores and options of a small random table of any kind."""
-    n = int(rng.integers(40, 400))
-    kind = str(rng.choice(["plain", "weighted", "known", "weighted known", "case-control", "e"]))
-    positive = rng.random(n) < rng.uniform(0.2, 0.6)
-    s = (positive & (rng.random(n) < rng.uniform(0.2, 0.8))).astype(int)
-    s[:4] = 1, 1, 0, 0
-    scores = rng.normal(rng.uniform(0, 3) * positive)
-    scores = np.round(1 / (1 + np.exp(-scores)), int(rng.integers(1, 5)))
-    options = {"scheme": "case-control" if kind == "case-control" else "single-sample"}
-    if "known" in kind:
-        s = np.where((s == 0) & ~positive & (rng.random(n) < 0.4), -1, s)
-    if "weighted" in kind:
-        options["sample_weight"] = rng.exponential(size=n) * np.exp(rng.uniform(-1, 1) * scores)
-    if kind == "e":
-        # So many that labels stand for fewer positives than there are rows.
-        options["propensity"] = np.clip(rng.uniform(s.mean() + 0.1, 1.2, n), 0.0, 1.0)
-    return s, scores, options
-
-
-def random_position(rng, scores):
-    """Any alpha, beta and threshold that sliders reach: some of them impossible."""
-    beta = float(rng.choice([1.0, rng.uniform(0.2, 1.0)]))
-    alpha = float(rng.uniform(0, rng.choice([0.3, 1.0]) * (beta - 0.01)))
-    cut = float(rng.choice([rng.choice(scores), rng.random()]))
-    return {"alpha": alpha, "beta": beta, "threshold": cut}
 
 
 def test_random_tables(page):
