@@ -124,6 +124,7 @@ RESULTS = {
         [0.1]
     ),
     "selection sensitivity": lambda: evaluation().selection_sensitivity(),
+    "tipping point": lambda: evaluation().selection_sensitivity([2.0]).tipping("f1", at_least=0.5),
     "scar test": scar,
     "scar test with doubts": lambda: replace(scar(), method=LONG, warnings=(HOSTILE,)),
     "roc curve": lambda: evaluation().roc,
@@ -146,7 +147,7 @@ PICTURES = [
     name
     for name in RESULTS
     if not name.startswith(("estimate", "operating", "dataset", "images", "crossfit", "roc bounds"))
-    and name != "contingency bounds"
+    and name not in ("contingency bounds", "tipping point")
 ]
 
 

@@ -345,3 +345,23 @@ class TestCombination:
         np.testing.assert_allclose(stretched(np.array([0.0, 0.5, 1.0])), [0.0, 0.5, 1.0])
         shares = np.linspace(0, 1, 11)
         np.testing.assert_allclose(np.sin(np.pi / 2 * stretched(shares)) ** 2, shares, atol=1e-12)
+
+
+def test_a_rare_class_is_undetermined_by_ratio():
+    """Limits that lie close together leave a small share open if one is many times the other."""
+    from recoup.priors.auto import WIDE_INTERVAL, _is_wide_alpha
+
+    assert _is_wide_alpha(0.01, 0.06, 0.005, WIDE_INTERVAL)
+    assert not _is_wide_alpha(0.04, 0.06, 0.005, WIDE_INTERVAL)
+    # Where as many rows are labeled, hidden ones are a small part of the positives.
+    assert not _is_wide_alpha(0.01, 0.06, 0.05, WIDE_INTERVAL)
+    assert _is_wide_alpha(0.2, 0.71, 0.3, WIDE_INTERVAL)
+    rng = np.random.default_rng(0)
+    s = np.repeat([1, 0], [120, 20_000])
+    positive = np.append(np.ones(120, bool), rng.random(20_000) < 0.03)
+    found = Auto(beta=1.0).fit_scores(s, rng.normal(1.2 * positive)).estimate_
+    low, high = found.interval
+    assert high - low < WIDE_INTERVAL
+    wide = _is_wide_alpha(low, high, 120 / 20_120, WIDE_INTERVAL)
+    assert ("undetermined" in {note.code for note in found.warnings}) is wide
+    assert wide

@@ -12,7 +12,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import recoup
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
-from recoup.selection.sensitivity import _hidden_share, selection_sensitivity
+from recoup.selection.sensitivity import selection_sensitivity
+from recoup.selection.tilt import fair_table, hidden_share
 
 mpl.use("Agg")
 
@@ -101,17 +102,15 @@ def test_labels_of_high_scores_flatter_the_classifier(evaluation):
 def test_hidden_share_solves_its_equation(gamma):
     """The labeled law is the integral of gamma ** rank over the hidden one."""
     labeled = np.random.default_rng(0).integers(0, 5, 30).astype(float)
-    hidden = _hidden_share(labeled, gamma)
+    hidden = hidden_share(labeled, gamma)
     back = (gamma**hidden - 1) / (gamma - 1)
     np.testing.assert_allclose(back, np.cumsum(labeled) / labeled.sum(), atol=1e-12)
     assert hidden[-1] == pytest.approx(1.0)
 
 
 def test_rows_of_a_single_sample_stay_where_they_are(evaluation):
-    from recoup.selection.sensitivity import _fair_table
-
     table = evaluation.table
-    fair = _fair_table(table, evaluation.mixture, 3.0)
+    fair = fair_table(table, evaluation.mixture, 3.0)
     np.testing.assert_allclose(fair.labeled + fair.unlabeled, table.labeled + table.unlabeled)
     assert fair.n_labeled == pytest.approx(table.n_labeled)
 
@@ -130,7 +129,10 @@ def test_result_shows_itself(evaluation):
     assert json.loads(json.dumps(found.to_dict()))["strength"] == [1, 2, 2]
     assert "SelectionSensitivity(" in repr(found)
     assert "<table>" in found._repr_html_()
+    assert frame["roc_auc_lower"].tolist() == found.lower["roc_auc"].tolist()
+    assert frame["alpha"].tolist() == [evaluation.alpha] * 3
     display = found.plot(metrics=("roc_auc",))
+    assert len(display.ax_.collections) == 1
     np.testing.assert_allclose(display.line_.get_xdata(), [-np.log(2), 0, np.log(2)])
     mpl.pyplot.close(display.figure_)
 

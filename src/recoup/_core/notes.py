@@ -14,6 +14,10 @@ CODES = {
     "constant-scores": "all scores are equal",
     "binned": "scores were grouped into bins",
     "chosen-threshold": "the threshold was chosen on the rows that it is judged by",
+    "labeled-probability": "the scores are chances of having a label, not of being positive",
+    "leak": "the scores know the labels, as those of training rows do",
+    "inverted": "labeled rows score lower than unlabeled ones",
+    "labels-unchecked": "a few wrong labels would move the numbers by more than their intervals",
     "shared-prior": "alpha is the same for all models, estimated from the scores of one",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",

@@ -38,8 +38,12 @@ PriorMethod = Annotated[
     ),
 ]
 Beta = Annotated[
-    str,
-    typer.Option(metavar="SHARE|estimate", help="Share of true positives among the labeled rows."),
+    str | None,
+    typer.Option(
+        metavar="SHARE|estimate",
+        help="Share of true positives among the labeled rows: 1 if all labels were checked. Left "
+        "out, they are taken as right, and what a tenth of wrong ones would change is shown.",
+    ),
 ]
 SchemeOption = Annotated[
     str,
@@ -52,7 +56,8 @@ Threshold = Annotated[
     typer.Option(
         metavar="T|METRIC",
         help="Rows with this score or more are flagged; or the metric to maximise. By default 0.5 "
-        "for probabilities, else youden.",
+        "for probabilities of being positive, an even chance for those of having a label, else "
+        "youden.",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
@@ -77,10 +82,10 @@ def check_prior(
     alpha: str | None,
     interval: tuple[float, float] | None,
     method: str | None,
-    beta: str,
+    beta: str | None,
     scheme: str,
     command: str,
-) -> tuple[float | str | Interval, float | str]:
+) -> tuple[float | str | Interval, float | str | None]:
     """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
     from recoup._core.prior import Prior, estimation_method
 
@@ -98,10 +103,10 @@ def check_prior(
                 f"Drop one."
             )
         given = method
-    share = as_share(beta, "--beta", command)
+    share = None if beta is None else as_share(beta, "--beta", command)
     check_scheme(scheme, command)
     if estimation_method(given, share, command) is None:
-        Prior.of(given, share, command)
+        Prior.of(given, 1.0 if share is None else share, command)
     return given, share
 
 

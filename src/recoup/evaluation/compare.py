@@ -73,7 +73,8 @@ def compare(
         Key of the metric that ranks the models; differences are given for all metrics.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize for each model. By default 0.5 if all scores of a model lie in [0, 1], else
+        maximize for each model. By default 0.5 if all scores of a model lie in [0, 1], or
+        where a row is as likely positive as not if they are chances of having a label; else
         where its Youden's J is largest.
     confidence : float, default=0.95
         Level of intervals and bounds.

@@ -12,6 +12,7 @@ from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
 from recoup.evaluation.chosen_threshold import N_REPLICATES, optimism
+from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
@@ -21,9 +22,10 @@ from recoup.evaluation.inputs import (
     read_threshold,
 )
 from recoup.evaluation.notes import chosen_note, notes_on
-from recoup.evaluation.possible import possible_limits
+from recoup.evaluation.possible import PLAUSIBLE_BETA, possible_limits
 from recoup.evaluation.results import Evaluation
 from recoup.evaluation.uncertainty import uncertainty
+from recoup.evaluation.unchecked_labels import unchecked_labels_note
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds import bounds_at
 from recoup.metrics.curve_results import RocCurve
@@ -32,6 +34,9 @@ from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+# What people read first; the others move with them.
+HEADLINE = ("roc_auc", "recall", "precision")
 
 
 def evaluate(
@@ -71,8 +76,9 @@ def evaluate(
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize. By default 0.5 if all scores lie in [0, 1], else where Youden's J is largest.
-        Metrics at a threshold that was chosen on these rows are corrected for it (``optimism``).
+        maximize. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
+        as not if they are chances of having a label; else where Youden's J is largest. Metrics at a
+        threshold that was chosen on these rows are corrected for it (``optimism``).
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
@@ -126,6 +132,9 @@ def evaluate(
     mixture = given.mixture(table, prior.alpha)
     roc = recovered_roc(table, mixture)
     notes = [] if prior.estimate is None else prior_notes(prior.estimate)
+    if threshold is None:
+        threshold, note = default_cut(table, None if given.by_propensity else mixture)
+        notes += [] if note is None else [note]
     cut, chosen_for = _choose_threshold(threshold, table, roc)
     shift: dict[str, float] = {}
     if chosen_for is not None and n_boot:
@@ -161,7 +170,12 @@ def evaluate(
     }
     if chosen_for is not None:
         notes.append(chosen_note(cut, chosen_for, shift))
-    notes += notes_on(table, metrics, limits, feasibility, prior)
+    notes += notes_on(given, table, mixture, cut, metrics, limits, feasibility)
+    if not given.labels_checked and prior.beta == 1 and prior.alpha < PLAUSIBLE_BETA:
+        noisy = Mixture.of(table, prior.alpha, PLAUSIBLE_BETA, scheme)
+        wrong = measure(table, noisy, recovered_roc(table, noisy), cut)
+        note = unchecked_labels_note(metrics, {key: wrong[key][1] for key in HEADLINE})
+        notes += [] if note is None else [note]
     return Evaluation(
         metrics=metrics,
         alpha=prior.alpha,
@@ -191,8 +205,6 @@ def _choose_threshold(
     """Return the threshold, and the metric that it was chosen for on these rows."""
     if isinstance(threshold, float):
         return threshold, None
-    if threshold is None and table.holds_probabilities:
-        return 0.5, None
     name = threshold or "youden"
     cut = metric_along(roc, name, "evaluate").best_threshold
     return float(min(cut, np.nextafter(table.scores[-1], np.inf))), name

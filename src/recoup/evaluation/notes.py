@@ -7,28 +7,34 @@ import warnings
 import numpy as np
 
 from recoup._core.notes import Note
-from recoup._core.prior import Prior
 from recoup._core.text import show_digits
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
+from recoup.evaluation.inputs import Given
+from recoup.evaluation.out_of_range import is_impossible, out_of_range_note
 from recoup.evaluation.uncertainty import Limits
+from recoup.evaluation.warning_signs import warning_signs
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning
+from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import ScoreTable
 
 # Below these sizes the intervals' coverage was not shown to hold (make study).
-FEW_LABELED, FEW_UNLABELED = 50, 500
+FEW_LABELED, FEW_UNLABELED = 20, 50
 
 
 def notes_on(
+    given: Given,
     table: ScoreTable,
+    mixture: Mixture,
+    threshold: float,
     metrics: dict[str, Estimate],
     limits: Limits,
     feasibility: Feasibility,
-    prior: Prior,
 ) -> list[Note]:
     """Say, and warn of, what a reader must know before trusting the numbers."""
-    notes = []
+    prior = given.prior
+    notes = warning_signs(table, mixture, prior, by_propensity=given.by_propensity)
     if feasibility.exceeded:
         notes.append(
             Note(
@@ -40,23 +46,22 @@ def notes_on(
             )
         )
         warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
-    impossible, unlikely = [], []
-    for item in metrics.values():
-        spec = metric_spec(item.key, "evaluate")
-        low, high = limits.get(item.key, (np.nan, np.nan))
-        if low > spec.high + 0.01 or high < spec.low - 0.01:
-            impossible.append(f"{item.key} {show_digits(item.raw, 4)}")
-        elif abs(item.raw - spec.clip(item.raw)) > 1e-9:
-            unlikely.append(f"{item.key} {show_digits(item.raw, 4)}")
+    outside = [
+        item
+        for item in metrics.values()
+        if abs(item.raw - metric_spec(item.key, "evaluate").clip(item.raw)) > 1e-9
+    ]
+    unknown, pi = (np.nan, np.nan), float(mixture.pi)
+    impossible = [
+        item for item in outside if is_impossible(item, limits.get(item.key, unknown), pi)
+    ]
     if impossible:
-        notes.append(
-            Note(
-                "out-of-range",
-                f"Recovered values left their range by more than sampling error explains and were "
-                f"clipped ({', '.join(impossible)}): alpha or beta must be wrong.",
-            )
-        )
-        warnings.warn(notes[-1], ClippedEstimateWarning, stacklevel=3)
+        told = out_of_range_note(given, table, threshold, impossible, limits, feasibility)
+        notes.append(told)
+        warnings.warn(told, ClippedEstimateWarning, stacklevel=3)
+    unlikely = [
+        f"{item.key} {show_digits(item.raw, 4)}" for item in outside if item not in impossible
+    ]
     if unlikely:
         notes.append(
             Note(

@@ -407,13 +407,13 @@ class Evaluation:
         strengths: ArrayLike = (1.0, 1.5, 2.0, 3.0, 5.0),
         direction: Literal["high", "low", "both"] = "both",
     ) -> SelectionSensitivity:
-        """Recover every metric again for labels that favor high or low scores.
+        """Recover every metric again, with its interval, for labels that favor some scores.
 
         Parameters
         ----------
         strengths : array-like, default=(1, 1.5, 2, 3, 5)
             How many times the odds of a label differ between the positives with the highest and
-            with the lowest scores. At 1 all metrics are those of this evaluation.
+            with the lowest scores. At 1 all metrics and intervals are those of this evaluation.
         direction : {"both", "high", "low"}, default="both"
             Which scores labels favor.
 

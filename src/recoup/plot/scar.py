@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -84,14 +84,20 @@ class SelectionDisplay(_Display):
         The strengths, written below the axis.
     values : mapping of str to array of shape (n,)
         One line per name.
+    lower : mapping of str to array of shape (n,), optional
+        Lower limits of the lines, by the same names.
+    upper : mapping of str to array of shape (n,), optional
+        Upper limits of the lines.
     """
 
     places: Values
     strengths: Values
     values: Mapping[str, Values]
+    lower: Mapping[str, Values] = field(default_factory=dict)
+    upper: Mapping[str, Values] = field(default_factory=dict)
 
     def plot(self, ax: Any = None) -> SelectionDisplay:
-        """Draw the lines; ``line_`` is the last one.
+        """Draw the lines over their bands; ``line_`` is the last one.
 
         Parameters
         ----------
@@ -105,10 +111,14 @@ class SelectionDisplay(_Display):
         """
         ax = self._start(ax)
         for place, (name, line) in enumerate(self.values.items()):
+            color = CYCLE[place % len(CYCLE)]
+            if name in self.lower:
+                ends = self.lower[name], self.upper[name]
+                ax.fill_between(self.places, *ends, color=color, alpha=0.15, linewidth=0)
             (self.line_,) = ax.plot(
                 self.places,
                 line,
-                color=CYCLE[place % len(CYCLE)],
+                color=color,
                 linestyle=DASHES[place % len(DASHES)],
                 marker="o",
                 markersize=3,

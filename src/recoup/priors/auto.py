@@ -16,6 +16,8 @@ from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
 from recoup._core.random import RandomState
 from recoup._core.registry import make
+from recoup._core.relative_limits import MANY_TIMES
+from recoup._core.text import show_digits
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.network import load_network
@@ -145,20 +147,24 @@ class Auto(ScorePriorEstimator):
             betas = np.ones_like(betas)
         warnings = []
         values = np.array(list(found.members.values()))
-        if np.ptp(values) > WIDE_RANGE:
+        # Where positives are rare, alphas that differ little may still differ many times.
+        labeled = table.n_labeled / (table.n_labeled + table.n_unlabeled)
+        shown = show_digits(values.min(), 2), show_digits(values.max(), 2)
+        if _is_wide_alpha(values.min(), values.max(), labeled, WIDE_RANGE):
             warnings.append(
                 Note(
                     "disagreement",
-                    f"The estimators disagree, from {values.min():.2f} to {values.max():.2f}: the "
+                    f"The estimators disagree, from {shown[0]} to {shown[1]}: the "
                     f"classes overlap, or labels are not a random sample of the positives.",
                 )
             )
-        if alphas[-1] - alphas[0] > WIDE_INTERVAL:
+        if _is_wide_alpha(alphas[0], alphas[-1], labeled, WIDE_INTERVAL):
+            ends = show_digits(alphas[0], 2), show_digits(alphas[-1], 2)
             warnings.append(
                 Note(
                     "undetermined",
-                    f"These scores hardly determine alpha: anything from {alphas[0]:.2f} to "
-                    f"{alphas[-1]:.2f} fits. Use a better classifier, or knowledge from elsewhere.",
+                    f"These scores hardly determine alpha: anything from {ends[0]} to "
+                    f"{ends[1]} fits. Use a better classifier, or knowledge from elsewhere.",
                 )
             )
         if noisy and not (known and self.beta != 1):
@@ -181,6 +187,12 @@ class Auto(ScorePriorEstimator):
                 both=True,
             ),
         )
+
+
+def _is_wide_alpha(low: float, high: float, labeled: float, widest: float) -> bool:
+    """Say whether a range of alpha is wide, or leaves open how many rows are positive at all."""
+    rows = [labeled + (1 - labeled) * end for end in (low, high)]
+    return bool(high - low > widest or rows[1] > MANY_TIMES * rows[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from recoup._core.checks import FloatArray, as_floats, brief
 from recoup._core.results import html_table, make_frame, to_plain
-from recoup._core.text import show_number
+from recoup._core.text import show_number, show_percent, show_range
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.curves import recovered_roc
-from recoup.metrics.measure import measure
-from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
-from recoup.scores.table import ScoreTable
+from recoup.selection.tilt import CALLER, TiltedEvaluation
+from recoup.selection.tipping import MOST_ODDS, TippingPoint, tipping_point
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +27,6 @@ Direction: TypeAlias = Literal["high", "low", "both"]
 
 STRENGTHS = (1.0, 1.5, 2.0, 3.0, 5.0)
 SHOWN = ("roc_auc", "recall", "precision", "f1")
-CALLER = "selection_sensitivity"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,14 +42,25 @@ class SelectionSensitivity:
         ``"high"`` or ``"low"``: which scores labels favor. A strength of 1 favors ``"none"``.
     values : dict of str to ndarray of shape (n,)
         Every recovered metric.
-    alpha : float
-        Share of positives among the unlabeled rows, the same throughout.
+    lower : dict of str to ndarray of shape (n,)
+        Lower limit of each metric's confidence interval, if the strength is the true one; NaN
+        where the evaluation has no interval.
+    upper : dict of str to ndarray of shape (n,)
+        Upper limit of each metric's confidence interval.
+    alphas : ndarray of shape (n,)
+        Share of positives among the unlabeled rows at each strength: estimated again where it was
+        estimated from the scores, else the same throughout.
+    evaluation : Evaluation
+        The evaluation that this is about.
     """
 
     strengths: FloatArray
     favored: tuple[str, ...]
     values: dict[str, FloatArray]
-    alpha: float
+    lower: dict[str, FloatArray]
+    upper: dict[str, FloatArray]
+    alphas: FloatArray
+    evaluation: Evaluation
 
     def __repr__(self) -> str:
         """Show the range."""
@@ -61,6 +69,11 @@ class SelectionSensitivity:
             f"{self.strengths.max():.3g}, roc_auc {self.range('roc_auc')[0]:.4g} to "
             f"{self.range('roc_auc')[1]:.4g})"
         )
+
+    @property
+    def alpha(self) -> float:
+        """Share of positives among the unlabeled rows in the evaluation."""
+        return self.evaluation.alpha
 
     def range(self, metric: str) -> tuple[float, float]:
         """Return the lowest and highest value of a metric over all strengths.
@@ -74,14 +87,64 @@ class SelectionSensitivity:
         -------
         low, high : float
         """
+        found = self.values[self._checked(metric, "range")]
+        return float(np.nanmin(found)), float(np.nanmax(found))
+
+    def tipping(
+        self,
+        metric: str,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        direction: Direction = "both",
+        maximum: float = MOST_ODDS,
+    ) -> TippingPoint:
+        """Return the strength of selection from which on a decision no longer stands.
+
+        Parameters
+        ----------
+        metric : str
+            Key of the metric that the decision rests on.
+        at_least : float, optional
+            The decision stands while the metric is at least this.
+        at_most : float, optional
+            The decision stands while the metric is at most this, for a cost. Pass one of the two.
+        direction : {"both", "high", "low"}, default="both"
+            Which scores labels may favor.
+        maximum : float, default=20
+            The strongest selection to look at, above 1.
+
+        Returns
+        -------
+        TippingPoint
+            For the value of the metric, and for the limit of its interval.
+
+        Notes
+        -----
+        Strengths are tried in steps of about one and a half times from 1 to the maximum, and the
+        first step over which the answer changes is halved until its ends differ by less than 1%.
+        A metric that crosses the goal and comes back within one step is not seen to cross it.
+        """
+        caller = "SelectionSensitivity.tipping"
+        self._checked(metric, "tipping")
+        return tipping_point(
+            TiltedEvaluation(self.evaluation),
+            metric,
+            at_least,
+            at_most,
+            _ways(direction, caller),
+            maximum,
+            caller,
+        )
+
+    def _checked(self, metric: str, method: str) -> str:
         if metric not in self.values:
-            metric_spec(metric, "SelectionSensitivity.range")
+            metric_spec(metric, f"SelectionSensitivity.{method}")
             raise InvalidInputError(
-                f"SelectionSensitivity.range knows the metrics of the evaluation only. Got "
+                f"SelectionSensitivity.{method} knows the metrics of the evaluation only. Got "
                 f"{brief(metric)!r}. It has: {', '.join(self.values)}."
             )
-        found = self.values[metric]
-        return float(np.nanmin(found)), float(np.nanmax(found))
+        return metric
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per strength and direction.
@@ -89,9 +152,10 @@ class SelectionSensitivity:
         Returns
         -------
         pandas.DataFrame
-            With columns strength and favored, and one for each metric.
+            With columns strength, favored and alpha, and for each metric one with its key, one
+            with ``_lower`` and one with ``_upper`` after it.
         """
-        return make_frame({"strength": self.strengths, "favored": list(self.favored)} | self.values)
+        return make_frame(self._columns())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists.
@@ -99,15 +163,27 @@ class SelectionSensitivity:
         Returns
         -------
         dict
-            With alpha, strength, favored, and the key of each metric.
+            By name of the column of :meth:`to_frame`.
         """
-        plain: dict[str, Any] = to_plain(
-            {"alpha": self.alpha, "strength": self.strengths, "favored": self.favored} | self.values
-        )
+        plain: dict[str, Any] = to_plain(self._columns())
         return plain
 
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {
+            "strength": self.strengths,
+            "favored": list(self.favored),
+            "alpha": self.alphas,
+        }
+        for key, values in self.values.items():
+            columns |= {
+                key: values,
+                f"{key}_lower": self.lower[key],
+                f"{key}_upper": self.upper[key],
+            }
+        return columns
+
     def plot(self, ax: Any = None, metrics: Sequence[str] = SHOWN) -> SelectionDisplay:
-        """Draw metrics over the strength of selection, low scores favored on the left.
+        """Draw metrics and their intervals over the strength, low scores favored on the left.
 
         Parameters
         ----------
@@ -125,10 +201,16 @@ class SelectionSensitivity:
         signs = np.array([-1.0 if favored == "low" else 1.0 for favored in self.favored])
         places = signs * np.log(self.strengths)
         order = np.argsort(places)
+
+        def named(columns: dict[str, FloatArray]) -> dict[str, FloatArray]:
+            return {metric_spec(key, "plot").label: columns[key][order] for key in metrics}
+
         return SelectionDisplay(
             places=places[order],
             strengths=self.strengths[order],
-            values={metric_spec(key, "plot").label: self.values[key][order] for key in metrics},
+            values=named(self.values),
+            lower=named(self.lower),
+            upper=named(self.upper),
         ).plot(ax)
 
     def _repr_html_(self) -> str:
@@ -136,13 +218,18 @@ class SelectionSensitivity:
             "odds of a label differ": [f"{strength:g} times" for strength in self.strengths],
             "favored scores": list(self.favored),
         }
+        at_alpha = f", at alpha {show_number(self.alpha)}"
+        if np.ptp(self.alphas):
+            columns["alpha"] = [show_number(alpha) for alpha in self.alphas]
+            at_alpha = ", with alpha estimated anew for each"
         for key in SHOWN:
             label = metric_spec(key, "SelectionSensitivity").label
             columns[label] = [show_number(value) for value in self.values[key]]
+            columns[f"{label}, {show_percent(self.evaluation.confidence)} interval"] = [
+                show_range(*ends) for ends in zip(self.lower[key], self.upper[key], strict=True)
+            ]
         return html_table(
-            columns,
-            f"Recovered metrics if labels favored high or low scores, at alpha "
-            f"{show_number(self.alpha)}",
+            columns, f"Recovered metrics if labels favored high or low scores{at_alpha}"
         )
 
 
@@ -177,10 +264,17 @@ def selection_sensitivity(
 
     Notes
     -----
-    Alpha stays as it is: it must be known from elsewhere, since estimators of alpha assume labels
-    at random too. In a single sample all positives are judged, and those with a label keep their
-    scores; in the case-control scheme those of the unlabeled rows are. For an evaluation with
-    propensities, the strength is that of errors in them.
+    An alpha that was estimated from these scores is estimated again at every strength, by the same
+    method and from labeled rows weighted to be distributed as the hidden positives are; this takes
+    as long as so many estimates. Any other alpha stays as it is.
+
+    Intervals are those of the metrics if the strength were known to be this one: at 1 the
+    evaluation's own, elsewhere as far from the value as rows drawn again and again say, times what
+    the evaluation's distances at 1 are in those of the drawn rows.
+
+    In a single sample all positives are judged, and those with a label keep their scores; in the
+    case-control scheme those of the unlabeled rows are. For an evaluation with propensities, the
+    strength is that of errors in them.
 
     Examples
     --------
@@ -194,37 +288,43 @@ def selection_sensitivity(
     >>> found
     SelectionSensitivity(17 metrics, strengths up to 2, roc_auc 0.8983 to 0.9438)
     """
-    gammas = _checked(strengths, direction)
+    gammas = _checked_strengths(strengths)
     if evaluation.beta != 1:
         raise InvalidInputError(
             f"{CALLER} needs labels that are all right (beta=1): which of the labeled rows were "
             f"favored as positives is not known otherwise. Got beta={evaluation.beta:g}."
         )
-    ways = ("high", "low") if direction == "both" else (direction,)
+    ways = _ways(direction, CALLER)
     cases: list[tuple[float, str]] = []
     for gamma in gammas:
         cases += [(float(gamma), way) for way in ways] if gamma > 1 else [(1.0, "none")]
-    table, mixture = evaluation.table, evaluation.mixture
-    found = []
-    for gamma, way in cases:
-        fair = table
-        if way != "none":
-            fair = _fair_table(table, mixture, gamma if way == "high" else 1 / gamma)
-        roc = recovered_roc(fair, mixture)
-        found.append(measure(fair, mixture, roc, evaluation.threshold))
+    tilted = TiltedEvaluation(evaluation)
+    found = [tilted.at(1 / gamma if way == "low" else gamma) for gamma, way in cases]
+
+    def stacked(part: str) -> dict[str, FloatArray]:
+        columns = [getattr(one, part) for one in found]
+        return {key: np.array([column[key] for column in columns]) for key in columns[0]}
+
     return SelectionSensitivity(
         np.array([gamma for gamma, _ in cases]),
         tuple(way for _, way in cases),
-        {key: np.array([one[key][1] for one in found]) for key in found[0]},
-        evaluation.alpha,
+        stacked("values"),
+        stacked("lower"),
+        stacked("upper"),
+        np.array([one.alpha for one in found]),
+        evaluation,
     )
 
 
-def _checked(strengths: ArrayLike, direction: str) -> FloatArray:
+def _ways(direction: str, caller: str) -> tuple[str, ...]:
     if direction not in get_args(Direction):
         raise InvalidInputError(
-            f"{CALLER} needs direction to be 'high', 'low' or 'both'. Got {brief(direction)}."
+            f"{caller} needs direction to be 'high', 'low' or 'both'. Got {brief(direction)}."
         )
+    return ("high", "low") if direction == "both" else (direction,)
+
+
+def _checked_strengths(strengths: ArrayLike) -> FloatArray:
     gammas = np.atleast_1d(as_floats(strengths, "strengths", CALLER))
     if gammas.ndim != 1 or not len(gammas) or not (np.isfinite(gammas) & (gammas >= 1)).all():
         raise InvalidInputError(
@@ -233,26 +333,3 @@ def _checked(strengths: ArrayLike, direction: str) -> FloatArray:
             f"that favor low scores."
         )
     return gammas
-
-
-def _fair_table(table: ScoreTable, mixture: Mixture, gamma: float) -> ScoreTable:
-    """Return the counts that labels at random would have given, if labels have this tilt."""
-    labeled = table.labeled.astype(float)
-    # The hidden positives at each score, scaled to as many as there are labeled ones.
-    hidden = table.n_labeled * np.diff(_hidden_share(labeled, gamma), prepend=0.0)
-    unlabeled: NDArray[Any] = table.unlabeled
-    if mixture.scheme == "single-sample":
-        # All positives are a mixture of labeled and hidden ones. Giving both groups that same
-        # distribution moves counts between them; the total at each score stays.
-        n_hidden = mixture.alpha * table.n_unlabeled
-        moved = (labeled - hidden) * (n_hidden / (table.n_labeled + n_hidden))
-        return replace(table, labeled=labeled - moved, unlabeled=unlabeled + moved)
-    return replace(table, labeled=hidden)
-
-
-def _hidden_share(labeled: FloatArray, gamma: float) -> FloatArray:
-    """Share of the hidden positives up to each score, ascending."""
-    heads = np.cumsum(labeled)
-    # The formula of H above; log1p, because gamma - 1 may be small.
-    share: FloatArray = np.log1p((gamma - 1) * heads / heads[-1]) / np.log(gamma)
-    return share

@@ -203,8 +203,8 @@ const Recoup = (() => {
       const spec = model.specs[key];
       const stays = position.made || (position.own && spec.kind !== "point");
       if (all && (spec.fixed || stays)) {
-        const beyond = model.beyond[key] ?? NaN;
-        found[key] = { ...made, beyond, outdated: spec.fixed && !stays };
+        const [above, below] = model.beyond[key] ?? [NaN, NaN];
+        found[key] = { ...made, above, below, outdated: spec.fixed && !stays };
       } else if (key in raw) {
         const pu = key in observed ? observed[key] : made.pu;
         found[key] = { pu, ...estimate(spec, raw[key], limits[key], possible[key]) };
@@ -230,7 +230,8 @@ const Recoup = (() => {
       possible_lower: orNull(Math.min(wide[0], lower)),
       possible_upper: orNull(Math.max(wide[1], upper)),
       // How far the whole interval lies outside the range.
-      beyond: Math.max(limits[0] - top, spec.low - limits[1]),
+      above: limits[0] - top,
+      below: spec.low - limits[1],
     };
   }
 
@@ -287,12 +288,19 @@ const Recoup = (() => {
     return values;
   }
 
+  // Whether the scores seem to know the labels: from some alpha on, fewer unlabeled rows have high
+  // scores than it calls for.
+  function leaks({ leak, byPropensity }, { alpha, beta, own }) {
+    if (own || byPropensity) return leak.made;
+    return alpha > 0 ? alpha / beta >= leak.from : leak.at_zero;
+  }
+
   // What wrong decisions cost per 1,000 rows.
   const cost = ({ confusion }, fpCost, fnCost) =>
     1000 * (fnCost * confusion.fn + fpCost * confusion.fp);
 
   return {
-    read, recover, at, sensitivity, isOwn, naiveRoc, cost, unpack, monotoneRate,
+    read, recover, at, sensitivity, isOwn, leaks, naiveRoc, cost, unpack, monotoneRate,
     limits: sliderLimits,
   };
 })();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from recoup._core.relative_limits import is_wide
 from recoup._core.text import say_p, show_digits, show_number, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
@@ -52,6 +53,7 @@ def light_reasons(evaluation: Evaluation) -> list[dict[str, Any]]:
     more = {
         "estimate": (_about_estimate, "shares"),
         "chosen": (_about_chosen, "made"),
+        "scores": (_about_scores, "always"),
         "labels": (_about_labels, "always"),
         "ranking": (_about_ranking, "always"),
         "selection": (_about_selection, "always"),
@@ -80,9 +82,9 @@ def judged(facts: dict[str, Any]) -> list[dict[str, str]]:
     for rule in RULES:
         larger, than = (facts[name] if name else 0.0 for name in (rule.larger, rule.than))
         if rule.code not in found and (not rule.larger or larger > than):
-            text = PHRASES[rule.phrase].format(**facts["words"])
+            text = PHRASES[rule.phrase].format(**facts["words"]) if rule.phrase else ""
             found[rule.code] = {"code": rule.code, "level": rule.level, "text": text}
-    return list(found.values())
+    return [reason for reason in found.values() if reason["level"]]
 
 
 def facts_of(evaluation: Evaluation) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         for item in evaluation.metrics.values()
         if abs(item.raw - metric_spec(item.key, "verdict").clip(item.raw)) > 1e-9
     ]
-    wide = [item for item in figures if item.upper - item.lower > LIMITS["wide"]]
+    wide = [item for item in figures if is_wide(item.lower, item.upper, LIMITS["wide"])]
     wider = [item for item in figures if is_open(item)]
     high = prior.range[1]
     kind = open_kind(*open_shares(evaluation.given))
@@ -120,7 +122,8 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         "times": f"{1 / gap:.1f}" if 1 / gap < 10 else f"{1 / gap:.0f}",
         "outside": ", ".join(f"{item.label} {show_number(item.raw)}" for item in outside),
         "wide": " and ".join(
-            f"{item.label} ({show_range(item.lower, item.upper)})" for item in wide
+            f"{item.label} ({show_digits(item.lower, 2)} to {show_digits(item.upper, 2)})"
+            for item in wide
         ),
         "open": PHRASES.get(f"open_{kind}", ""),
         "narrows": PHRASES.get(f"narrows_{kind}", ""),
@@ -137,6 +140,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         "n_outside": len(outside),
         # Only evaluate saw the limits before they were brought into their range.
         "n_beyond": sum(note.code == "out-of-range" for note in evaluation.notes),
+        "leaks": sum(note.code == "leak" for note in evaluation.notes),
         "n_wide": len(wide),
         "n_open": len(wider),
         "words": words,
@@ -202,6 +206,10 @@ def _about_chosen(evaluation: Evaluation) -> list[tuple[str, str]]:
     if any(item.optimism for item in evaluation.metrics.values()):
         return [("note", f"{text}, which adds next to nothing here.")]
     return [("note", f"{text}, so that the numbers there are slightly too good.")]
+
+
+def _about_scores(evaluation: Evaluation) -> list[tuple[str, str]]:
+    return [("red", str(note)) for note in evaluation.notes if note.code == "inverted"]
 
 
 def _about_labels(evaluation: Evaluation) -> list[tuple[str, str]]:

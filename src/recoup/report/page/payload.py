@@ -12,11 +12,13 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup._core.prior import Prior
 from recoup._core.results import to_plain
 from recoup.evaluation import Evaluation
 from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
 from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
 from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
+from recoup.evaluation.warning_signs import leak_note
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
 from recoup.metrics.bands import BAND_BINS, CurveName
@@ -24,6 +26,7 @@ from recoup.metrics.bounds import bounds_from_table
 from recoup.metrics.influence import Influence, auc_effects, rows_behind
 from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
+from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
@@ -225,6 +228,7 @@ def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
         "open": {"alpha": alpha_open, "beta": beta_open},
         "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
         "beyond": _beyond(evaluation),
+        "leak": _leak(evaluation),
     }
 
 
@@ -240,12 +244,32 @@ def _student_series(confidence: float) -> FloatArray:
         return np.log([intervals.t_quantile(confidence, size) for size in sizes])
 
     series = Chebyshev.interpolate(logarithms, STUDENT_DEGREE, domain=[0.0, 1.0])
-    coefficients: FloatArray = series.coef
-    return coefficients
+    return np.asarray(series.coef, float)
 
 
-def _beyond(evaluation: Evaluation) -> dict[str, float]:
-    """By how much intervals of areas lie outside the range of the metric, where one does.
+def _leak(evaluation: Evaluation) -> dict[str, Any]:
+    """Give the smallest alpha, for right labels, at which the scores seem to know the labels."""
+    made = any(note.code == "leak" for note in evaluation.notes)
+    if evaluation.given.by_propensity:
+        return {"made": made, "at_zero": False, "from": None}
+    table, scheme = evaluation.table, evaluation.scheme
+
+    def leaks(alpha: float) -> bool:
+        mixture = Mixture.of(table, alpha, 1.0, scheme)
+        return leak_note(table, mixture, Prior(alpha, 1.0)) is not None
+
+    # An alpha calls for so many unlabeled rows with high scores as it is large.
+    low, high = 1e-12, 1.0 - 1e-12
+    if not leaks(high):
+        low = high = 2.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if leaks(middle) else (middle, high)
+    return {"made": made, "at_zero": leaks(0.0), "from": high}
+
+
+def _beyond(evaluation: Evaluation) -> dict[str, tuple[float, float]]:
+    """By how much intervals of areas lie above and below the range of the metric, where one does.
 
     An evaluation keeps limits only inside of it, and a note if there were others.
     """
@@ -262,7 +286,7 @@ def _beyond(evaluation: Evaluation) -> dict[str, float]:
     for key, (low, high) in limits.items():
         spec = metric_spec(key, "page_data")
         if spec.kind != "point":
-            found[key] = max(low - spec.high, spec.low - high)
+            found[key] = low - spec.high, spec.low - high
     return found
 
 

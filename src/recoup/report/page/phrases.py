@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recoup._core.relative_limits import MANY_TIMES
+from recoup.evaluation.out_of_range import FAR
+
 # Here and nowhere else: the page's script fills these again when a reader moves a slider.
 PHRASES = {
     "none_of_ten": "none",
@@ -40,6 +43,8 @@ PHRASES = {
     "sampling error does not explain that.",
     "clipped_amber": "Some values came out impossible and were cut off at their limit ({outside}); "
     "sampling error may explain that.",
+    "leak": "The scores seem to know the labels, as those of training rows do: hardly any "
+    "unlabeled rows score like the upper half of the labeled ones.",
     "wide": "The data leave much open: the interval of {wide} is wide.",
     "open": "What nobody has checked leaves more open than the intervals say: if {open}, "
     "{open_figures}. {narrows}",
@@ -89,10 +94,11 @@ LIMITS = {
     # Shares below and from these on are not rounded to none of ten or all ten.
     "few": 0.05,
     "many": 0.95,
-    # A wider interval leaves much open.
+    # A wider interval leaves much open, and one whose ends differ by so many times.
     "wide": 0.3,
+    "many_times": MANY_TIMES,
     # An interval so far outside the range of its metric is no matter of chance.
-    "beyond": 0.01,
+    "far": FAR,
     # A range of what is possible is much wider than the interval: by this factor, and this much.
     "open_times": 2.0,
     "open_room": 0.05,
@@ -110,8 +116,8 @@ class Rule:
     ----------
     code : str
         What the reason is about.
-    level : {"red", "amber", "green"}
-        What it says of the numbers.
+    level : {"red", "amber", "green", ""}
+        What it says of the numbers. Empty where there is nothing to say.
     phrase : str
         Key of its sentence.
     larger : str
@@ -130,6 +136,8 @@ class Rule:
 RULES = (
     Rule("limits", "red", "exceeded", "exceeded"),
     Rule("limits", "amber", "partly", "alpha_high", "alpha_upper"),
+    # Clipping says what is wrong with an alpha that the ranking as a whole allows.
+    Rule("limits", "", "", "n_beyond"),
     Rule("limits", "amber", "near", "alpha", "near_from"),
     Rule("limits", "green", "within"),
     Rule("stretch", "red", "stretch_red", "tiny_gap", "gap"),
@@ -138,5 +146,6 @@ RULES = (
     Rule("clipping", "red", "clipped_red", "n_beyond"),
     Rule("clipping", "amber", "clipped_amber", "n_outside"),
     Rule("width", "amber", "wide", "n_wide"),
+    Rule("scores", "amber", "leak", "leaks"),
     Rule("open", "amber", "open", "n_open"),
 )

@@ -162,7 +162,10 @@ def _about_feasibility(evaluation: Evaluation) -> str:
             f"The scores allow alpha up to {most} {at}: the upper part of the "
             f"{given} range is not possible, and the intervals are wider than need be."
         )
-    return f"The scores allow alpha up to {most} {at}, so {evaluation.prior} is possible."
+    allowed = f"The scores allow alpha up to {most} {at}"
+    if any(note.code == "out-of-range" for note in evaluation.notes):
+        return f"{allowed}, but at {evaluation.prior} some numbers cannot be: see the notes."
+    return f"{allowed}, so {evaluation.prior} is possible."
 
 
 def _of_100(share: float) -> str:

@@ -37,7 +37,9 @@ const Verdict = (() => {
       (item) => !missing(item.raw) && Math.max(item.raw - top(item), item.low - item.raw) > 1e-9,
     );
     const width = ({ lower, upper }) => (missing(lower) || missing(upper) ? NaN : upper - lower);
-    const wide = shown.filter((item) => width(item) > limits.wide);
+    const wide = shown.filter(
+      (item) => width(item) > limits.wide || item.upper > limits.many_times * item.lower,
+    );
     const wider = shown.filter((item) => {
       const [low, high] = [item.possible_lower, item.possible_upper];
       const possible = width({ lower: low, upper: high });
@@ -57,7 +59,7 @@ const Verdict = (() => {
       times: Words.fixed(times, times < 10 ? 1 : 0),
       outside: outside.map(({ label, raw }) => `${label} ${number(raw)}`).join(", "),
       wide: wide
-        .map(({ label, lower, upper }) => `${label} (${range(lower, upper)})`)
+        .map(({ label, lower, upper }) => `${label} (${digits(lower, 2)} to ${digits(upper, 2)})`)
         .join(" and "),
       open: phrases[`open_${kind}`] ?? "",
       narrows: phrases[`narrows_${kind}`] ?? "",
@@ -77,7 +79,10 @@ const Verdict = (() => {
       gap: result.gap,
       times,
       n_outside: outside.length,
-      n_beyond: items.filter(({ beyond }) => beyond > limits.beyond).length,
+      n_beyond: items.filter(
+        ({ above, below }) => above > limits.far || below > Math.min(limits.far, result.pi / 10),
+      ).length,
+      leaks: Number(Recoup.leaks(model, result)),
       n_wide: wide.length,
       n_open: wider.length,
       words,
@@ -92,9 +97,9 @@ const Verdict = (() => {
     for (const { code, level, phrase, larger, than } of rules) {
       if (reasons.has(code)) continue;
       if (larger && !(found[larger] > (than ? found[than] : 0))) continue;
-      reasons.set(code, { code, level, text: fill(phrases[phrase], found.words) });
+      reasons.set(code, { code, level, text: phrase && fill(phrases[phrase], found.words) });
     }
-    return [...reasons.values()];
+    return [...reasons.values()].filter(({ level }) => level);
   }
 
   // The light at a position that Python did not evaluate; `made` is Python's own.
