@@ -100,7 +100,7 @@ LIMITS = {
     # An interval so far outside the range of its metric is no matter of chance.
     "far": FAR,
     # A range of what is possible is much wider than the interval: by this factor, and this much.
-    "open_times": 2.0,
+    "open_times": 1.5,
     "open_room": 0.05,
 }
 
