@@ -38,12 +38,8 @@ PriorMethod = Annotated[
     ),
 ]
 Beta = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SHARE|estimate",
-        help="Share of true positives among the labeled rows: 1 if all labels were checked. Left "
-        "out, they are taken as right, and what a tenth of wrong ones would change is shown.",
-    ),
+    str,
+    typer.Option(metavar="SHARE|estimate", help="Share of true positives among the labeled rows."),
 ]
 SchemeOption = Annotated[
     str,
@@ -82,10 +78,10 @@ def check_prior(
     alpha: str | None,
     interval: tuple[float, float] | None,
     method: str | None,
-    beta: str | None,
+    beta: str,
     scheme: str,
     command: str,
-) -> tuple[float | str | Interval, float | str | None]:
+) -> tuple[float | str | Interval, float | str]:
     """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
     from recoup._core.prior import Prior, estimation_method
 
@@ -103,10 +99,10 @@ def check_prior(
                 f"Drop one."
             )
         given = method
-    share = None if beta is None else as_share(beta, "--beta", command)
+    share = as_share(beta, "--beta", command)
     check_scheme(scheme, command)
     if estimation_method(given, share, command) is None:
-        Prior.of(given, 1.0 if share is None else share, command)
+        Prior.of(given, share, command)
     return given, share
 
 

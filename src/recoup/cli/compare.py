@@ -57,7 +57,7 @@ def compare(
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
     prior_method: PriorMethod = None,
-    beta: Beta = None,
+    beta: Beta = "1.0",
     scheme: SchemeOption = "single-sample",
     metric: Annotated[str, typer.Option(help="What to compare by.")] = "roc_auc",
     threshold: Threshold = None,

@@ -56,7 +56,7 @@ def evaluate(
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
     prior_method: PriorMethod = None,
-    beta: Beta = None,
+    beta: Beta = "1.0",
     scheme: SchemeOption = "single-sample",
     threshold: Threshold = None,
     confidence: Confidence = 0.95,
