@@ -89,6 +89,34 @@ def test_prior_by_default_asks_several_methods():
     assert "Method: auto" in text
 
 
+@pytest.mark.parametrize("method", ["auto", "bbe", "noisy-pu"])
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ([], {}),
+        (["--beta", "estimate"], {"beta": "estimate"}),
+        (["--confidence", 0.8, "--seed", 7], {"confidence": 0.8, "random_state": 7}),
+    ],
+)
+def test_prior_and_evaluate_find_the_same_alpha(method, options, settings, folder):
+    rng = np.random.default_rng(3)
+    n_wrong = 40  # labels of negatives, which only --beta estimate allows for
+    true = np.r_[np.ones(400), np.zeros(n_wrong), np.ones(500), np.zeros(1500)]
+    s = np.r_[np.ones(400 + n_wrong), np.zeros(2000)].astype(int)
+    scores = 1 / (1 + np.exp(-rng.normal(3 * true - 1.5)))
+    path = write_csv(folder / "rows.csv", s=s, p=scores)
+    shared = ["--label", "s", "--score", "p", "--json", *options]
+    alone = run("prior", path, *shared, "--method", method)
+    more = ["--prior-method", method, "--n-boot", 0, "--threshold", 0.3]
+    within = run("evaluate", path, *shared, *more)
+    found, used = json.loads(alone.stdout), json.loads(within.stdout)
+    assert used["alpha"] == found["alpha"]
+    del found["seconds"]
+    assert used["prior"] == found
+    direct = estimate(s, scores, method=method, **settings)
+    assert (direct.alpha, list(direct.interval)) == (found["alpha"], found["interval"])
+
+
 def test_prior_from_features(rows):
     path, s, y = rows
     result = prior(path, "--json", label="s", score=None)
@@ -146,7 +174,7 @@ BAD = {
     "no such feature": (["--label", "flagged", "--features", "q"], "no column 'q'"),
     "no label": (["--score", "p"], "--label"),
     "labels that are none": (["--label", "p"], "labels to be 1"),
-    "labels that are text": (["--label", "word"], "Got high"),
+    "labels that are text": (["--label", "word"], "Got 'high'"),
     "scores as text": (["--label", "flagged", "--score", "word"], "Got 'high'"),
     "plot type": (["--label", "flagged", "--score", "p", "--plot", "p.txt"], ".png"),
     "plot folder": (["--label", "flagged", "--score", "p", "--plot", "no/p.png"], "no folder"),
@@ -294,7 +322,24 @@ def test_scar_takes_a_range_of_alpha(selected):
     shared = ["scar", path, "--label", "clear", "--score", "sum", "--json"]
     by_range = json.loads(run(*shared, "--alpha-interval", low, high).stdout)
     by_number = json.loads(run(*shared, "--alpha", low, "--seed", 0).stdout)
+    assert by_range.pop("alpha_range") == pytest.approx([low, high])
+    assert by_number.pop("alpha_range") is None
     assert by_range == by_number
+
+
+def test_scar_says_which_alpha_was_given_and_which_was_tested(selected):
+    path, _ = selected
+    shared = ["scar", path, "--label", "random", "--score", "sum", "--n-resamples", 19]
+    by_range = " ".join(run(*shared, "--alpha-interval", 0.15, 0.35).stdout.split())
+    assert "unlabeled rows, as tested 0.1500" in by_range
+    assert "what was given for it 0.1500 to 0.3500" in by_range
+    assert "Alpha was given as 0.15 to 0.35. The test was made with 0.15, the lowest" in by_range
+    by_number = " ".join(run(*shared, "--alpha", 0.15).stdout.split())
+    assert "alpha_range" not in by_number
+    assert "The test was made with the alpha that was given, 0.15." in by_number
+    estimated = " ".join(run(*shared).stdout.split())
+    assert "what was estimated for it" in estimated
+    assert "Alpha was estimated as" in estimated
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_split_counts_its_own_truth_and_is_repeatable():
         ({"s": [0, 0, 0]}, "0 labeled and 3 unlabeled"),
         ({"s": [1, 0]}, r"same rows. Got X of shape \(3, 1\) and 2 labels"),
         ({"X": {"a": 1}}, "Got X of dict"),
-        ({"y_true": [1, 0, 2]}, "y_true to be 1.*Got 2 in 3 rows"),
+        ({"y_true": [1, 0, 2]}, "y_true to be 1.*Got 2 in 1 of 3 rows"),
         ({"y_true": ["spam", "ham", "ham"]}, "y_true to be numbers. Got spam"),
         ({"y_true": [1, 0]}, "s and y_true.*Got 3 and 2"),
         ({"row_id": [1, 2]}, "s and row_id"),

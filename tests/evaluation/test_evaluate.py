@@ -217,7 +217,9 @@ def test_threshold_rules(rows):
     assert evaluate(s, scores, alpha=0.2, n_boot=0).threshold == 0.5
     logits = np.log(scores / (1 - scores))
     chosen = evaluate(s, logits, alpha=0.2, n_boot=0)
-    assert any("Youden" in note for note in chosen.notes)
+    assert any("to maximise Youden" in note for note in chosen.notes)
+    cheapest = evaluate(s, logits, alpha=0.2, n_boot=0, threshold="expected_cost")
+    assert any("to minimise Expected cost" in note for note in cheapest.notes)
     assert "brier" not in chosen.metrics
     by_name = evaluate(s, scores, alpha=0.2, threshold="f1", n_boot=0)
     assert by_name["f1"].recovered >= evaluate(s, scores, alpha=0.2, n_boot=0)["f1"].recovered

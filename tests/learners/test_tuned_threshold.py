@@ -350,9 +350,9 @@ def test_wrong_settings_fail_before_any_model_is_fitted(settings, message, cance
     [
         ([1, 1, 1, 1], "one class.*4 labeled and 0 unlabeled"),
         ([0, 0, 0, -1], "one class.*0 labeled and 3 unlabeled"),
-        ([1, 2, 1, 2], "Got 2 in 4 rows"),
+        ([1, 2, 1, 2], "Got 2 in 2 of 4 rows"),
         ([0, 1, 2, 3], "The type of the target is multiclass"),
-        (["yes", "no", "no", "no"], "Got yes"),
+        (["yes", "no", "no", "no"], "Got 'yes' in"),
         (None, "Pass s"),
         ([1, 0, 0], "4 and 3"),
     ],

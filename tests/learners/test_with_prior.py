@@ -11,18 +11,20 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, RidgeClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from estimator_checks import EXPECTED_FAILURES, each_check, passes_unless_expected
 from recoup import metrics
 from recoup.exceptions import InvalidInputError
-from recoup.learners import TunedThreshold, WithPrior
+from recoup.learners import TunedThreshold, WithPrior, with_prior
 from recoup.metrics import make_scorer
 from recoup.priors import BBE, PriorEstimate, PriorTags, estimate
 from recoup.priors.base import Finding, ScorePriorEstimator
@@ -45,11 +47,17 @@ def model(cancer):
     return WithPrior(GaussianNB(), "bbe", random_state=0).fit(cancer.X, cancer.s)
 
 
-def test_the_estimate_is_read_off_out_of_fold_scores(cancer, model):
-    rng = np.random.default_rng(0)
-    found = crossfit(GaussianNB(), cancer.X, cancer.s, cv=3, random_state=rng)
-    seed = int(rng.integers(2**31))
+@pytest.mark.parametrize("scored_by", ["auto", None])
+def test_the_estimate_is_read_off_out_of_fold_scores(scored_by, cancer, model):
+    """By default those of the best of two classifiers, here logistic regression."""
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    scorer = logistic if scored_by == "auto" else GaussianNB()
+    seeds = np.random.default_rng(0).integers(2**31, size=2).tolist()
+    found = crossfit(scorer, cancer.X, cancer.s, cv=3, random_state=seeds[0])
+    seed = int(np.random.default_rng(seeds[1]).integers(2**31))
     direct = estimate(cancer.s, found.scores, method="bbe", random_state=seed, beta=1.0)
+    if scored_by is None:
+        model = WithPrior(GaussianNB(), "bbe", scored_by=None).fit(cancer.X, cancer.s)
     assert isinstance(model.prior_, PriorEstimate)
     assert (model.prior_.alpha, model.prior_.interval) == (direct.alpha, direct.interval)
     assert (model.alpha_, model.beta_) == (direct.alpha, direct.beta)
@@ -77,12 +85,143 @@ def test_any_estimator_and_any_scores_will_do(cancer):
     assert by_object.alpha_ == by_key.alpha_
     assert by_object.prior_.interval is None
     assert not hasattr(QUICK, "estimate_")
-    logistic = WithPrior(GaussianNB(), QUICK, scored_by="logistic", random_state=0)
-    by_name = logistic.fit(cancer.X, cancer.s)
-    other = clone(logistic).set_params(classifier=RidgeClassifier()).fit(cancer.X, cancer.s)
-    assert by_name.alpha_ == other.alpha_ != by_key.alpha_
-    given = WithPrior(GaussianNB(), QUICK, scored_by=LogisticRegression(), random_state=0)
-    assert 0 < given.fit(cancer.X, cancer.s).alpha_ < 1
+    alphas = {by_key.alpha_}
+    for scored_by in ("boosting", "forest", LogisticRegression(C=0.01), None):
+        given = WithPrior(GaussianNB(), QUICK, scored_by=scored_by, random_state=0)
+        alphas.add(given.fit(cancer.X, cancer.s).alpha_)
+    assert len(alphas) == 5
+    assert all(0 < alpha < 1 for alpha in alphas)
+
+
+class Named(GaussianNB):
+    """A classifier of the user's own."""
+
+
+@pytest.mark.parametrize("scored_by", ["auto", "logistic", LogisticRegression(), Named()])
+@pytest.mark.parametrize("random_state", [0, np.random.default_rng(0)])
+def test_all_candidates_of_a_search_have_one_alpha_in_a_fold(scored_by, random_state, cancer):
+    candidates = [GaussianNB(), RidgeClassifier(), DummyClassifier(), DecisionTreeClassifier()]
+    alphas = []
+    for candidate in candidates:
+        wrapped = WithPrior(candidate, QUICK, scored_by=scored_by, random_state=random_state)
+        found = cross_validate(clone(wrapped), cancer.X, cancer.s, cv=FOLDS, return_estimator=True)
+        alphas.append([fitted.alpha_ for fitted in found["estimator"]])
+    assert all(one == alphas[0] for one in alphas)
+    assert len(set(alphas[0])) == 3
+
+
+def test_by_default_candidates_are_ranked_as_by_labels_alone(cancer):
+    """With one alpha for all, recovered AUC has the order of the AUC between the two samples."""
+    candidates = [
+        *(DecisionTreeClassifier(max_leaf_nodes=n, random_state=0) for n in (2, 3, 10, 30)),
+        GaussianNB(),
+        LogisticRegression(),
+    ]
+    scoring = make_scorer("roc_auc", alpha="estimate")
+    plain = [
+        cross_val_score(each, cancer.X, cancer.s, scoring="roc_auc", cv=FOLDS).mean()
+        for each in candidates
+    ]
+    orders = {}
+    for scored_by in ("auto", None):
+        wrapped = WithPrior(GaussianNB(), QUICK, scored_by=scored_by)
+        search = GridSearchCV(
+            wrapped, {"classifier": candidates}, scoring=scoring, cv=FOLDS, error_score="raise"
+        ).fit(cancer.X, cancer.s)
+        orders[scored_by] = np.argsort(search.cv_results_["mean_test_score"]).tolist()
+    assert orders["auto"] == np.argsort(plain).tolist()
+    assert orders[None] != orders["auto"]
+
+
+class TestKeptEstimates:
+    @pytest.fixture
+    def made(self, monkeypatch):
+        """Count how often rows are scored."""
+        calls = []
+        real = with_prior.honest_scores
+        monkeypatch.setattr(with_prior, "_KEPT", {})
+        monkeypatch.setattr(
+            with_prior, "honest_scores", lambda *a, **k: calls.append(a) or real(*a, **k)
+        )
+        return calls
+
+    @pytest.mark.parametrize("convert", [np.array, pd.DataFrame, sparse.csr_array])
+    @pytest.mark.parametrize("method", ["bbe", QUICK])
+    def test_a_search_makes_one_per_fold(self, convert, method, made, cancer):
+        search = GridSearchCV(
+            WithPrior(LogisticRegression(), method, scored_by="auto"),
+            {"classifier__C": [0.01, 0.1, 1.0]},
+            cv=FOLDS,
+            error_score="raise",
+        )
+        search.fit(convert(cancer.X), cancer.s)
+        assert len(made) == 3 + 1
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"random_state": 1},
+            {"scored_by": "forest"},
+            {"beta": 0.9},
+            {"cv": 4},
+            {"method": "roc-slope"},
+            {"method": BBE(interval=None, gamma=0.02)},
+        ],
+    )
+    def test_other_settings_make_another(self, change, made, cancer):
+        wrapped = WithPrior(GaussianNB(), method="auto" if "beta" in change else "bbe")
+        wrapped.fit(cancer.X, cancer.s)
+        clone(wrapped).set_params(**change).fit(cancer.X, cancer.s)
+        assert len(made) == 2
+
+    def test_other_rows_make_another(self, made, cancer):
+        wrapped = WithPrior(GaussianNB(), QUICK)
+        X, s = cancer.X.copy(), cancer.s.copy()
+        before = clone(wrapped).fit(X, s).alpha_
+        X[3, 4] += 1e-9
+        clone(wrapped).fit(X, s)
+        s[np.flatnonzero(s == 1)[:40]] = 0
+        after = clone(wrapped).fit(X, s).alpha_
+        assert len(made) == 3
+        assert before != after
+
+    def test_objects_that_may_change_are_not_kept(self, made, cancer):
+        for method in (FewRowsWillDo(), BBE(interval=None, random_state=None)):
+            for _ in range(2):
+                WithPrior(GaussianNB(), method).fit(cancer.X, cancer.s)
+        assert len(made) == 4
+        assert with_prior._KEPT == {}
+
+    def test_few_are_kept(self, made, cancer, monkeypatch):
+        monkeypatch.setattr(with_prior, "N_KEPT", 2)
+        for seed in (0, 1, 2, 2, 0):
+            WithPrior(GaussianNB(), QUICK, scored_by="logistic", random_state=seed).fit(
+                cancer.X, cancer.s
+            )
+        assert len(made) == 4
+        assert len(with_prior._KEPT) == 2
+
+
+def test_rows_with_gaps_are_scored_by_trees(cancer):
+    X = cancer.X.copy()
+    X[::7, 3] = np.nan
+    boosting = HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    for rows in (X, pd.DataFrame(X)):
+        found = WithPrior(boosting, QUICK).fit(rows, cancer.s)
+        assert (
+            found.alpha_
+            == WithPrior(boosting, QUICK, scored_by="boosting").fit(rows, cancer.s).alpha_
+        )
+
+
+def test_rows_of_words_need_a_scorer_that_takes_them(cancer):
+    words = np.where(cancer.X[:, :3] > 0, "high", "low").astype(object)
+    model = make_pipeline(OneHotEncoder(), LogisticRegression())
+    with pytest.raises(InvalidInputError, match="a classifier that takes X for scored_by"):
+        WithPrior(model, QUICK).fit(words, cancer.s)
+    for scored_by in (None, model):
+        found = WithPrior(model, QUICK, scored_by=scored_by).fit(words, cancer.s)
+        assert 0 < found.alpha_ <= 1
 
 
 def test_by_default_several_methods_have_a_say(cancer):
@@ -328,7 +467,7 @@ def test_wrong_settings_fail_before_any_model_is_fitted(settings, message, cance
     ("s", "message"),
     [
         ([1, 1, 1, 1], "one class"),
-        ([1, 2, 1, 2], "Got 2 in 4 rows"),
+        ([1, 2, 1, 2], "Got 2 in 2 of 4 rows"),
         (None, "Pass s"),
         ([1, 0, 0], "4 and 3"),
         ([1, 1, 0, 0], "cannot estimate alpha: .*20 labeled"),

@@ -49,6 +49,28 @@ def test_area_metrics_judge_scores(name, cancer, model):
     assert value == (-expected if name in ("brier", "log_loss") else expected)
 
 
+@pytest.mark.parametrize("name", ["brier", "log_loss", "expected_cost"])
+@pytest.mark.parametrize("alpha", [0.3, "estimate"])
+def test_scorers_of_losses_say_that_they_are_negated(name, alpha, cancer, model):
+    scorer, named = make_scorer(name, alpha=alpha), make_scorer(f"neg_{name}", alpha=alpha)
+    assert "greater_is_better=False" in repr(scorer)
+    assert name in repr(scorer)
+    assert repr(named) == repr(scorer)
+    fitted = GaussianNB().fit(cancer.X, cancer.s)
+    fitted.prior_ = SimpleNamespace(alpha=0.3, beta=1.0)
+    assert named(fitted, cancer.X, cancer.s) == scorer(fitted, cancer.X, cancer.s) <= 0
+
+
+@pytest.mark.parametrize("alpha", [0.3, "estimate"])
+def test_only_losses_are_negated(alpha):
+    assert "greater_is_better" not in repr(make_scorer("fbeta", alpha=alpha, b=2.0))
+    assert "b=2.0" in repr(make_scorer("fbeta", alpha=alpha, b=2.0))
+    with pytest.raises(InvalidInputError, match=r"negates losses alone.*Pass 'roc_auc'"):
+        make_scorer("neg_roc_auc", alpha=alpha)
+    with pytest.raises(InvalidInputError, match="no metric 'neg_los'"):
+        make_scorer("neg_los", alpha=alpha)
+
+
 def test_ranking_metrics_prefer_the_decision_function(cancer):
     ridge = RidgeClassifier().fit(cancer.X, cancer.s)
     value = make_scorer("roc_auc", alpha=0.2)(ridge, cancer.X, cancer.s)

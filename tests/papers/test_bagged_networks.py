@@ -405,7 +405,7 @@ def test_wrong_settings_are_explained(settings, message, cancer):
     ("X", "s", "message"),
     [
         (np.arange(4.0)[:, None], [1, 1, 1, 1], "labeled and unlabeled rows"),
-        (np.arange(4.0)[:, None], [1, 0, 2, 0], "Got 2 in 4 rows"),
+        (np.arange(4.0)[:, None], [1, 0, 2, 0], "Got 2 in 1 of 4 rows"),
         (np.arange(4.0)[:, None], [1, 1, 0], "X and s.*4 and 3"),
         (np.arange(4.0)[:, None], [1, 0, 0, 0], "two different labeled.*Got 1 and 3"),
         ([[1.0], [1.0], [2.0], [3.0]], [1, 1, 0, 0], "Got 1 and 2 in 4"),

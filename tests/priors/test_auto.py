@@ -175,8 +175,8 @@ class TestBeta:
 
     def test_clean_labels_are_seen_as_such(self):
         s, scores = mixture(0.3)
-        assert estimate(s, scores).beta == 1.0
-        assert set(estimate(s, scores).draws[:, 1]) == {1.0}
+        assert estimate(s, scores, beta=None).beta == 1.0
+        assert set(estimate(s, scores, beta=None).draws[:, 1]) == {1.0}
         assert estimate(s, scores, beta="estimate").beta > 0.9
 
     def test_wrong_labels_are_detected(self):
@@ -187,9 +187,9 @@ class TestBeta:
             assert found.alpha == pytest.approx(0.25, abs=0.08)
             assert has(found, "Some labels look wrong")
             assert not has(found, "beta='estimate'")
-        taken = estimate(s, scores, beta=1.0)
-        assert taken.beta == 1.0
-        assert has(taken, "pass beta='estimate'")
+        for taken in (estimate(s, scores, beta=1.0), estimate(s, scores)):
+            assert taken.beta == 1.0
+            assert has(taken, "pass beta='estimate'")
 
     @pytest.mark.parametrize("beta", [0.9, 0.8, 0.6])
     def test_known_noise_is_allowed_for(self, beta):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 
 import duckdb
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+import recoup.evaluation  # noqa: F401  takes DEFAULT_BINS before a test changes it
 from recoup.cli import app
-from recoup.data.readers import read_columns
+from recoup.cli._features import read_labels
+from recoup.data.readers import read_columns, read_table
 from recoup.exceptions import InvalidInputError
 from recoup.scores import ScoreTable, counting
 
@@ -238,17 +241,132 @@ def test_boolean_scores_of_files(kind, tmp_path):
 # Awkward frames
 
 
+# Labels by any spelling
+
+SPELLINGS = {
+    "numbers as text": ["1", "0", "0", "-1", "1"],
+    "decimals as text": ["1.0", "0.0", "0.", "-1.0", "01"],
+    "spaces": [" 1", "0 ", "0", "-1\t", "+1"],
+    "exponents": ["1.000e+00", "0.000e+00", "0e0", "-1.000e+00", "1e0"],
+    "words": ["True", "False", "false", "-1", "TRUE"],
+}
+NO_LABELS = {
+    "yes and no": (["yes", "no", "no", "yes", "no"], 5),
+    "some words": (["1", "0", "maybe", "0", "maybe"], 2),
+    "other numbers": (["1", "0", "2", "10", "0.5"], 3),
+    "blanks": (["1", "0", "", " ", "0"], 2),
+    "missing": (["1", "0", None, "0", "1"], 1),
+    "nearly": (["1x", "0", "true!", "1 0", "--1"], 4),
+}
+SAID = [1, 0, 0, -1, 1]
+P = [0.5, 0.25, 0.125, 0.75, 0.625]
+
+
+def write_rows(s, kind, folder):
+    path = folder / f"rows.{kind}"
+    if kind == "parquet":
+        pd.DataFrame({"s": s, "p": P}).to_parquet(path)
+    elif kind == "jsonl":
+        rows = ({"s": label, "p": score} for label, score in zip(s, P, strict=True))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pd.DataFrame({"s": s, "p": P}).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("s", SPELLINGS.values(), ids=SPELLINGS.keys())
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_text_labels_of_files(s, kind, tmp_path, monkeypatch):
+    path = write_rows(s, kind, tmp_path)
+    expected = ScoreTable.from_arrays(SAID, P).to_dict()
+    assert ScoreTable.from_file(path, label="s", score="p").to_dict() == expected
+    assert read_columns(path, ["s", "p"], "s")["s"].tolist() == SAID
+    assert read_labels(read_table(path), "s", "test").tolist() == SAID
+    monkeypatch.setattr(counting, "MANY_SCORES", 1)
+    assert ScoreTable.from_file(path, label="s", score="p").n_labeled == 2
+
+
+@every_engine
+@pytest.mark.parametrize("s", SPELLINGS.values(), ids=SPELLINGS.keys())
+def test_text_labels_of_frames(s, make):
+    table = ScoreTable.from_frame(make({"s": s, "p": P}), label="s", score="p")
+    assert table.to_dict() == ScoreTable.from_arrays(SAID, P).to_dict()
+
+
+@pytest.mark.parametrize("s", SPELLINGS.values(), ids=SPELLINGS.keys())
 @pytest.mark.parametrize(
-    ("labels", "words"),
+    "convert",
+    [list, np.array, lambda s: np.array(s, object), lambda s: np.array(s, "S"), pd.Categorical],
+)
+def test_text_labels_of_arrays(s, convert):
+    expected = ScoreTable.from_arrays(SAID, P).to_dict()
+    assert ScoreTable.from_arrays(convert(s), P).to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    "labels",
     [
-        (pd.Series(["1", "0", "0"]), "Got '1' of type String"),
-        (pd.Series(["1", "0", "0"], dtype="category"), "Got '1' of type Categorical"),
-        (pd.Series([1, 0, 0], dtype=object), "Got 1 of type Object"),
+        pd.Series(["1", "0", "0"], dtype="category"),
+        pd.Series([True, False, False], dtype="category"),
+        pd.Series([1, 0, 0], dtype="category"),
+        pd.Series([1, 0, 0], dtype=object, index=[7, 7, 3]),
+        pd.Series([True, "0", 0.0], dtype=object),
+        pl.Series(["1", "0", "0"], dtype=pl.Enum(["0", "1"])),
+        pl.Series(["1", "0", "0"], dtype=pl.Categorical),
+        pa.array(["1", "0", "0"]).dictionary_encode(),
     ],
 )
-def test_labels_of_another_type_are_named_with_it(labels, words):
-    frame = pd.DataFrame({"s": labels, "p": [0.5, 0.25, 0.1]})
+def test_categories_and_objects_are_labels_by_what_they_hold(labels):
+    make = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(labels), pa.table)
+    p = [0.5, 0.25, 0.1] if make is not pd.DataFrame else pd.Series([0.5, 0.25, 0.1], labels.index)
+    frame = make({"s": labels, "p": p} if make is not pd.DataFrame else {"p": p, "s": labels})
+    table = ScoreTable.from_frame(frame, label="s", score="p")
+    assert table.to_dict() == ScoreTable.from_arrays([1, 0, 0], [0.5, 0.25, 0.1]).to_dict()
+
+
+@pytest.mark.parametrize(("s", "n_bad"), NO_LABELS.values(), ids=NO_LABELS.keys())
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_text_of_files_that_is_no_label(s, n_bad, kind, tmp_path):
+    path = write_rows(s, kind, tmp_path)
+    for read in (
+        lambda: ScoreTable.from_file(path, label="s", score="p"),
+        lambda: read_columns(path, ["s", "p"], "s"),
+        lambda: read_labels(read_table(path), "s", "test"),
+    ):
+        message = refusal(read)
+        assert "needs labels to be 1" in message
+        assert f"in {n_bad} of 5 rows" in message
+
+
+@every_engine
+@pytest.mark.parametrize(("s", "n_bad"), NO_LABELS.values(), ids=NO_LABELS.keys())
+def test_text_of_frames_and_arrays_that_is_no_label(s, n_bad, make):
+    frame = make({"s": s, "p": P})
+    words = f"in {n_bad} of 5 rows"
     assert words in refusal(ScoreTable.from_frame, frame, label="s", score="p")
+    assert words in refusal(ScoreTable.from_arrays, s, P)
+
+
+@every_engine
+def test_numbers_that_are_no_label_are_counted(make):
+    frame = make({"s": [1, 0, 2, 0, 3], "p": P})
+    assert "in 2 of 5 rows" in refusal(ScoreTable.from_frame, frame, label="s", score="p")
+    assert "in 2 of 5 rows" in refusal(ScoreTable.from_arrays, [1, 0, 2, 0, 3], P)
+
+
+def test_numbers_of_many_rows_that_are_no_label_are_counted(few_scores, tmp_path):
+    rows = many_rows()
+    rows.loc[rows.index[:7], "s"] = 5
+    rows.to_parquet(tmp_path / "rows.parquet")
+    message = refusal(ScoreTable.from_file, tmp_path / "rows.parquet", label="s", score="p")
+    assert "in 7 of 5,000 rows" in message
+
+
+def test_columns_of_another_type_are_named_with_it():
+    days = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
+    frame = pa.table({"s": days, "p": [0.5, 0.25, 0.1]})
+    message = refusal(ScoreTable.from_frame, frame, label="s", score="p")
+    assert "of type Date in 3 of 3 rows" in message
 
 
 @every_engine
@@ -256,7 +374,7 @@ def test_missing_labels(make):
     frame = make({"s": [1, 0, None], "p": [0.5, 0.25, 0.1]})
     message = refusal(ScoreTable.from_frame, frame, label="s", score="p")
     assert "needs labels to be 1" in message
-    assert "in 3 rows" in message
+    assert "in 1 of 3 rows" in message
 
 
 @every_engine

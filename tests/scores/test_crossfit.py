@@ -415,7 +415,7 @@ def test_what_cannot_work_is_explained(settings, message, cancer):
     ("X", "s", "message"),
     [
         (np.zeros((4, 1)), [1, 1, 1, 1], "4 labeled and 0 unlabeled"),
-        (np.zeros((4, 1)), [1, 0, 2, 0], "Got 2 in 4 rows"),
+        (np.zeros((4, 1)), [1, 0, 2, 0], "Got 2 in 1 of 4 rows"),
         (np.zeros((5, 1)), [1, 0, 1, 0], "crossfit needs X and s.*5 and 4"),
         (np.zeros((4, 1)), None, "one value per row"),
         (np.zeros((4, 1)), [1, 0, 1, 0], "Use fewer folds"),
@@ -424,3 +424,40 @@ def test_what_cannot_work_is_explained(settings, message, cancer):
 def test_rows_that_cannot_work_are_explained(X, s, message):
     with pytest.raises(InvalidInputError, match=message):
         crossfit(GaussianNB(), X, s)
+
+
+def test_halves_score_rows_that_they_have_not_seen(cancer):
+    plain = crossfit(GaussianNB(), cancer.X, cancer.s)
+    found = crossfit(GaussianNB(), cancer.X, cancer.s, halves=True)
+    assert plain.half_scores is None
+    np.testing.assert_array_equal(found.scores, plain.scores)
+    assert found.half_scores.shape == (2, len(cancer.s))
+    assert (found.half_scores[0] != found.half_scores[1]).mean() > 0.9
+    assert found.to_dict()["half_scores"] == found.half_scores.tolist()
+    for half in found.half_scores:
+        # Nearly as good as the models that were fitted on both halves.
+        assert roc_auc_score(cancer.s, half) == pytest.approx(found.auc_pu, abs=0.05)
+
+
+def test_halves_are_of_the_first_repeat_and_keep_groups_together(cancer):
+    groups = np.arange(len(cancer.s)) // 2
+    fitted = []
+
+    class Watched(GaussianNB):
+        def fit(self, X, y):
+            fitted.append({tuple(row) for row in X})
+            return super().fit(X, y)
+
+    crossfit(Watched(), cancer.X, cancer.s, cv=3, repeats=2, groups=groups, halves=True)
+    assert len(fitted) == 6 + 6
+    rows = [tuple(row) for row in cancer.X]
+    for one, other, whole in zip(fitted[6::2], fitted[7::2], fitted[:3], strict=True):
+        assert one | other == whole
+        assert not one & other
+        group = [{g for g, row in zip(groups, rows, strict=True) if row in h} for h in (one, other)]
+        assert not group[0] & group[1]
+
+
+def test_bags_have_no_halves(cancer):
+    with pytest.raises(InvalidInputError, match="halves=True with method='oob'"):
+        crossfit(RandomForestClassifier(5), cancer.X, cancer.s, method="oob", halves=True)

@@ -277,7 +277,7 @@ def test_frame_weights_and_boolean_labels(rows):
         ([1, 0, 0], [1, np.nan, 2], "nan"),
         ([1, 0, 0], [1, np.inf, 2], "inf"),
         ([1, 0], [1, 2, 3], "2 and 3"),
-        (["a", "b"], [1, 2], "Got a in 2 rows"),
+        (["a", "b"], [1, 2], "Got 'a' in 2 of 2 rows"),
         ([1, 0], ["x", "y"], "x"),
         ([], [], "none"),
         ([1, 0], [[0.1, 0.9], [0.2, 0.8]], r"predict_proba\(X\)\[:, 1\]"),

@@ -161,6 +161,7 @@ def test_lowest_plausible_alpha_is_used():
     draws = np.linspace(alpha / 2, alpha, 500)
     estimate = PriorEstimate(alpha=alpha, interval=(alpha / 2, alpha))
     assert interval.alpha == pytest.approx(alpha / 2)
+    assert interval.alpha_range == pytest.approx((alpha / 2, alpha))
     assert scar_test(X[:, 0], s, estimate, 39, None).alpha == pytest.approx(alpha / 2)
     assert scar_test(X[:, 0], s, draws, 39, None).alpha == pytest.approx(np.quantile(draws, 0.025))
 
@@ -249,6 +250,29 @@ def test_doubts_are_said():
     found = scar_test(rng.random(630), s, 0.2, 39, None)
     assert any("Only 30 labeled rows" in warning for warning in found.warnings)
     assert any("hardly tell" in warning for warning in found.warnings)
+
+
+def test_result_says_which_alpha_it_is_about():
+    X, s, _ = labeled_at_random(n=600)
+    given = scar_test(X[:, 0], s, (0.125, 0.375), 19, None)
+    assert "alpha=0.125 (lowest of 0.125 to 0.375), compatible" in repr(given)
+    assert "0.125 (lowest of 0.125 to 0.375)" in given._repr_html_()
+    assert "given as 0.125 to 0.375. The test was made with 0.125, the lowest" in given.about_alpha
+    assert given.to_dict()["alpha_range"] == [0.125, 0.375]
+    frame = given.to_frame()
+    assert frame[["alpha", "alpha_low", "alpha_high"]].to_numpy().tolist() == [
+        [0.125] * 2 + [0.375]
+    ]
+    display = given.plot()
+    assert "alpha 0.125 (lowest of 0.125 to 0.375)" in display.ax_.get_title()
+    mpl.pyplot.close(display.figure_)
+    number = scar_test(X[:, 0], s, 0.125, 19, None)
+    assert number.alpha_range is None
+    assert number.about_alpha == "The test was made with the alpha that was given, 0.125."
+    assert number.to_frame()[["alpha_low", "alpha_high"]].to_numpy().tolist() == [[0.125, 0.125]]
+    estimated = scar_test(X[:, 0], s, None, 19, None)
+    assert estimated.alpha == estimated.alpha_range[0] < estimated.alpha_range[1]
+    assert estimated.about_alpha.startswith("Alpha was estimated as")
 
 
 def test_result_shows_itself():

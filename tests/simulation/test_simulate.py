@@ -529,7 +529,7 @@ def test_streams_do_not_share_draws():
         ({"label_frequency": None, "n_labeled": 21}, "at most all.*21 true labels for 20"),
         ({"label_frequency": None, "n_labeled": 2.5}, "n_labeled to be a whole number"),
         ({"label_frequency": None, "n_labeled": 0}, "n_labeled to be a whole number"),
-        ({"y_true": np.tile([1, -1], 20)}, "y_true to be 1 .*Got -1 in 40 rows"),
+        ({"y_true": np.tile([1, -1], 20)}, "y_true to be 1 .*Got -1 in 20 of 40 rows"),
         ({"y_true": np.ones(40)}, "both classes.*Got 40 positive and 0 negative"),
         ({"y_true": np.tile([1, 0], 30)}, r"same rows. Got 60 classes for X of shape \(40, 1\)"),
         ({"mechanism": "scra"}, "knows no mechanism 'scra'. Did you mean 'scar'"),

@@ -448,7 +448,7 @@ def print_coverage() -> None:
         for seed in range(SAMPLES):
             rows = single_sample(100 + seed, 5000, pi, frequency)
             s, hidden = rows["s"], rows["y_true"] & (rows["s"] == 0)
-            interval = recoup.priors.estimate(s, rows["scores"]).interval
+            interval = recoup.priors.estimate(s, rows["scores"], beta=None).interval
             assert interval is not None
             low, high = interval
             held["recoup"] += low <= hidden.sum() / (s == 0).sum() <= high
@@ -511,7 +511,7 @@ def print_quantifiers() -> None:
     test = ~train & (example.s == 0)
     truth = example.y_true[test].mean()
     rows = test | (train & (example.s == 1))
-    found = recoup.priors.estimate(example.s[rows], X[rows, 0])
+    found = recoup.priors.estimate(example.s[rows], X[rows, 0], beta=None)
     print("\nShare of spam among the unlabeled mails of one half, learned from the other half")
     print(f"  {'truth':<10}{truth:>8.3f}")
     print(f"  {'recoup':<10}{found.alpha:>8.3f}  from the flagged mails of the other half")

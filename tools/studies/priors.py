@@ -54,7 +54,10 @@ def methods() -> dict[str, tuple[str, dict[str, Any]]]:
     plain: dict[str, tuple[str, dict[str, Any]]] = {
         key: (key, {}) for key in registered("priors") if key not in ("auto", "elkan-noto")
     }
-    known = {"auto": ("auto", {}), TOLD: ("auto", {"beta": 1.0})}
+    known: dict[str, tuple[str, dict[str, Any]]] = {
+        "auto": ("auto", {"beta": None}),
+        TOLD: ("auto", {"beta": 1.0}),
+    }
     return known | VARIANTS | plain
 
 

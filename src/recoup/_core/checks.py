@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -159,11 +161,11 @@ def check_same_length(first: NDArray[Any], second: NDArray[Any], names: str, cal
         )
 
 
-def unknown_labels_error(caller: str, found: object, n_rows: int) -> InvalidInputError:
-    """Build the error for labels outside {1, 0, -1}."""
+def unknown_labels_error(caller: str, found: object, n_bad: int, n_rows: int) -> InvalidInputError:
+    """Build the error for labels outside {1, 0, -1}: one of them, how many, and of how many."""
     return InvalidInputError(
         f"{caller} needs labels to be 1 (labeled positive), 0 (unlabeled) or -1 (known negative). "
-        f"Got {brief(found)} in {n_rows:,} rows. "
+        f"Got {brief(found)} in {n_bad:,} of {n_rows:,} rows. "
         f"Map your labels to these values first."
     )
 
@@ -176,20 +178,52 @@ def label_masks(
     if array.dtype.kind == "b":
         return array, ~array, None
     if array.dtype.kind in "cmM" and len(array):  # NumPy would cast them in silence
-        raise unknown_labels_error(caller, str(array[0]), len(array))
-    if array.dtype.kind not in "iuf":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise unknown_labels_error(caller, str(array.flat[0]), len(array)) from error
-    labeled, unlabeled = array == 1, array == 0
+        raise unknown_labels_error(caller, str(array[0]), len(array), len(array))
+    numbers = array if array.dtype.kind in "iuf" else _label_numbers(array)
+    labeled, unlabeled = numbers == 1, numbers == 0
     if np.count_nonzero(labeled) + np.count_nonzero(unlabeled) == len(array):
         return labeled, unlabeled, None
-    negative = array == -1
+    negative = numbers == -1
     strange = ~(labeled | unlabeled | negative)
     if strange.any():
-        raise unknown_labels_error(caller, array[strange][0].item(), len(array))
+        bad = array[strange].tolist()
+        raise unknown_labels_error(caller, repr(bad[0]), len(bad), len(array))
     return labeled, unlabeled, negative
+
+
+# How labels may be written as text: numbers, as programs write them, or true and false. Every
+# engine that is asked by these patterns understands them alike.
+_EXPONENT, _SPACE = "(?:[eE][+-]?0+)?", "[ \\t\\r\\n]*"
+TEXT_LABELS = {
+    number: f"^{_SPACE}(?:{text}){_SPACE}$"
+    for number, text in {
+        1: f"[+]?0*1(?:[.]0*)?{_EXPONENT}|[tT][rR][uU][eE]",
+        0: f"[+-]?0+(?:[.]0*)?{_EXPONENT}|[fF][aA][lL][sS][eE]",
+        -1: f"-0*1(?:[.]0*)?{_EXPONENT}",
+    }.items()
+}
+
+
+def _label_numbers(array: NDArray[Any]) -> FloatArray:
+    """Read labels that are text or objects; what is no label becomes NaN."""
+    # Few values fill most columns of labels, so each is looked at once.
+    known: dict[Any, float] = {}
+    numbers = np.full(len(array), np.nan)
+    for row, cell in enumerate(array.tolist()):
+        if isinstance(cell, str | bytes):
+            if cell not in known:
+                known[cell] = _text_label(cell)
+            numbers[row] = known[cell]
+        elif _is_real(cell) and cell is not None:
+            with suppress(OverflowError):
+                numbers[row] = float(cell)
+    return numbers
+
+
+def _text_label(cell: str | bytes) -> float:
+    text = cell if isinstance(cell, str) else cell.decode(errors="replace")
+    found = (number for number, pattern in TEXT_LABELS.items() if re.search(pattern, text))
+    return float(next(found, np.nan))
 
 
 def check_some_rows(n_labeled: float, n_unlabeled: float, caller: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief, label_masks
-from recoup.data.readers import SourceTable, read_table, typed_text
+from recoup.data.readers import SourceTable, check_names, read_table
 from recoup.exceptions import InvalidInputError
 
 MAX_LEVELS = 50
@@ -39,18 +39,14 @@ def check_features(label: str, chosen: Sequence[str], caller: str) -> None:
 
 
 def read_labels(source: SourceTable, label: str, caller: str) -> NDArray[Any]:
-    """Return the column of labels, checked."""
-    column = source.typed(label)
-    if _is_text(column):
-        column = typed_text(column)
-    if _is_text(column):
-        s = np.array([str(cell) for cell in column.to_pylist()])
-    else:
-        s = np.asarray(column.to_numpy(zero_copy_only=False))
-    label_masks(s, caller)
-    if not len(s):
+    """Return the column of labels, checked: 1, 0 or -1."""
+    check_names(list(source.columns), [label], source.name)
+    column = source.columns[label]
+    if not len(column):
         raise InvalidInputError(f"{caller} needs rows. Got none in {brief(source.name, 200)}.")
-    return s
+    # One by one, lest whole numbers with gaps become floats; text is read as in any frame.
+    labeled, unlabeled, _ = label_masks(np.array(column.to_pylist(), object), caller)
+    return np.select([labeled, unlabeled], [1, 0], -1)
 
 
 def feature_matrix(

@@ -38,8 +38,12 @@ PriorMethod = Annotated[
     ),
 ]
 Beta = Annotated[
-    str,
-    typer.Option(metavar="SHARE|estimate", help="Share of true positives among the labeled rows."),
+    str | None,
+    typer.Option(
+        metavar="SHARE|estimate",
+        help="Share of true positives among the labeled rows; 1 says that all labels were checked "
+        "and are right.",
+    ),
 ]
 SchemeOption = Annotated[
     str,
@@ -51,13 +55,16 @@ Threshold = Annotated[
     str | None,
     typer.Option(
         metavar="T|METRIC",
-        help="Rows with this score or more are flagged; or the metric to maximise. By default 0.5 "
+        help="Rows with this score or more are flagged; or the metric to make best. By default 0.5 "
         "for probabilities of being positive, an even chance for those of having a label, else "
         "youden.",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
-NBoot = Annotated[int, typer.Option(min=0, help="Bootstrap replicates.")]
+NBoot = Annotated[
+    int,
+    typer.Option(min=0, help="Permutations and replicates, for chance and for chosen thresholds."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random numbers.")]
 Features = Annotated[
@@ -78,10 +85,10 @@ def check_prior(
     alpha: str | None,
     interval: tuple[float, float] | None,
     method: str | None,
-    beta: str,
+    beta: str | None,
     scheme: str,
     command: str,
-) -> tuple[float | str | Interval, float | str]:
+) -> tuple[float | str | Interval, float | str | None]:
     """Return alpha, its range or how to estimate it, and beta, if they go with the rest."""
     from recoup._core.prior import Prior, estimation_method
 
@@ -99,10 +106,10 @@ def check_prior(
                 f"Drop one."
             )
         given = method
-    share = as_share(beta, "--beta", command)
+    share = None if beta is None else as_share(beta, "--beta", command)
     check_scheme(scheme, command)
     if estimation_method(given, share, command) is None:
-        Prior.of(given, share, command)
+        Prior.of(given, 1.0 if share is None else share, command)
     return given, share
 
 

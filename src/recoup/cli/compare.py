@@ -57,7 +57,7 @@ def compare(
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
     prior_method: PriorMethod = None,
-    beta: Beta = "1.0",
+    beta: Beta = None,
     scheme: SchemeOption = "single-sample",
     metric: Annotated[str, typer.Option(help="What to compare by.")] = "roc_auc",
     threshold: Threshold = None,
@@ -83,7 +83,7 @@ def compare(
     from recoup.report import Report
 
     with progress(about_work(f"Comparing {len(names)} models", given), as_json):
-        columns = read_columns(file, list(dict.fromkeys([label, *names])))
+        columns = read_columns(file, list(dict.fromkeys([label, *names])), label)
         comparison = run(
             columns[label],
             {name: columns[name] for name in names},

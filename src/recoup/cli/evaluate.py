@@ -56,19 +56,29 @@ def evaluate(
     alpha: Alpha = None,
     alpha_interval: AlphaInterval = None,
     prior_method: PriorMethod = None,
-    beta: Beta = "1.0",
+    beta: Beta = None,
     scheme: SchemeOption = "single-sample",
     threshold: Threshold = None,
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
     weight: Annotated[str | None, typer.Option(help="Column with row weights.")] = None,
+    scored: Annotated[
+        str,
+        typer.Option(
+            help="once: by a model that no row has trained; crossfit: by models that the other "
+            "rows have trained, which makes intervals wider."
+        ),
+    ] = "once",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
     report: ReportPath = None,
 ) -> None:
     """Recover the true metrics of one scored table."""
+    from recoup.evaluation.inputs import check_scored
+
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
+    check_scored(scored, crossfitted=False)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
@@ -90,6 +100,7 @@ def evaluate(
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
+            scored=scored,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
         written = []
@@ -108,6 +119,7 @@ def evaluate(
                 "confidence": confidence,
                 "n-boot": n_boot,
                 "weight": weight,
+                "scored": scored,
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
@@ -188,6 +200,11 @@ def _print_evaluation(
     if evaluation.prior_estimate is not None:
         title += f", alpha {evaluation.prior}"
     numbers = ["PU value", "Recovered", f"{show_percent(evaluation.confidence)} interval"]
+    open_range = any(
+        item.possible_lower < item.lower or item.possible_upper > item.upper
+        for item in evaluation.metrics.values()
+    )
+    numbers += ["Possible"] if open_range else []
     numbers += ["Truth"] if truth else []
     table = make_table(["Metric", *numbers], numbers, title)
     for group in summary["groups"]:
@@ -199,11 +216,34 @@ def _print_evaluation(
                 show_number(metric["recovered"]),
                 show_range(metric["lower"], metric["upper"]),
             ]
+            if open_range:
+                item = evaluation[metric["key"]]
+                cells.append(show_range(item.possible_lower, item.possible_upper))
             if truth:
                 cells.append(show_number(metric["truth"]))
             table.add_row(*cells)
         table.add_section()
     console.print(table)
+    hidden = evaluation.hidden
+    console.print(
+        plain(
+            f"Hidden positives among the {hidden.n_unlabeled:,.0f} unlabeled rows: "
+            f"{hidden.count:,.0f}, between {hidden.lower:,.0f} and {hidden.upper:,.0f}."
+        )
+    )
+    if open_range:
+        console.print(plain(_why_open(evaluation)))
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])
+
+
+def _why_open(evaluation: Evaluation) -> str:
+    reasons = []
+    if evaluation.prior_estimate is not None:
+        reasons.append("alpha is any that the scores allow")
+    if not evaluation.given.labels_checked:
+        reasons.append(
+            "up to a tenth of the labels are wrong (--beta 1 says that they are checked)"
+        )
+    return f"Possible: what the value may be if {' and '.join(reasons)}."

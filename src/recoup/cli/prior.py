@@ -11,6 +11,7 @@ import typer
 from recoup._core.text import show_percent, show_range
 from recoup.cli._options import (
     AsJson,
+    Beta,
     Confidence,
     Features,
     FileArgument,
@@ -53,14 +54,7 @@ def prior(
     method: Annotated[
         str, typer.Option(metavar="KEY", help="auto, or a key of recoup list priors.")
     ] = "auto",
-    beta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE|estimate",
-            help="Share of true positives among the labeled rows, 1.0 if every label is right. By "
-            "default labels are watched for noise.",
-        ),
-    ] = None,
+    beta: Beta = "1.0",
     weight: Annotated[
         str | None, typer.Option(help="Column with row weights, beside --score.")
     ] = None,
@@ -70,7 +64,7 @@ def prior(
     plot: PlotPath = None,
 ) -> None:
     """Estimate how many of the unlabeled rows are positive."""
-    share = None if beta is None else as_share(beta, "--beta", "prior")
+    share = as_share(beta or "1.0", "--beta", "prior")
     _check_options(score, features or [], weight, method, share, confidence)
     check_output(plot, PICTURES, "--plot", file, "the rows")
     from recoup.cli._features import read_features
@@ -113,7 +107,7 @@ def _check_options(
     features: list[str],
     weight: str | None,
     method: str,
-    beta: float | str | None,
+    beta: float | str,
     confidence: float,
 ) -> None:
     """Refuse what cannot go together before a file is read."""

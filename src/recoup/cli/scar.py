@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup._core.text import show_p
+from recoup._core.text import show_p, show_range
 from recoup.cli._options import (
     AlphaInterval,
     AsJson,
@@ -82,7 +82,7 @@ def scar(
         if score is not None:
             from recoup.data.readers import read_columns
 
-            columns = read_columns(file, [label, score])
+            columns = read_columns(file, [label, score], label)
             found = scar_test(columns[score], columns[label], classifier=None, **options)
         else:
             from recoup.cli._features import read_features
@@ -111,7 +111,12 @@ def _print_test(console: Console, found: ScarTest, title: str) -> None:
     table.add_row("labeled", f"of the {found.n_top:,} top rows", f"{found.labeled_top:,}")
     table.add_row("expected", "at most, if labels are at random", f"{found.expected_top:,.1f}")
     table.add_section()
-    table.add_row("alpha", "positives among unlabeled rows", f"{found.alpha:.4f}")
+    table.add_row("alpha", "positives among unlabeled rows, as tested", f"{found.alpha:.4f}")
+    if found.alpha_range is not None:
+        how = "estimated" if found.method.endswith("estimated") else "given"
+        table.add_row(
+            "alpha_range", f"what was {how} for it", show_range(*found.alpha_range, ".4f")
+        )
     table.add_row("label_frequency", "positives that carry a label", f"{found.label_frequency:.4f}")
     table.add_row("AUC_pu", "labeled row scores higher than unlabeled", f"{found.auc_pu:.4f}")
     table.add_row("n_labeled", "rows", f"{found.n_labeled:,}")
@@ -124,4 +129,4 @@ def _print_test(console: Console, found: ScarTest, title: str) -> None:
         )
     else:
         verdict = "Nothing speaks against labels at random, which does not show that they are."
-    console.print(plain(f"{verdict} Ranked by {found.method}."))
+    console.print(plain(f"{verdict} Ranked by {found.method}. {found.about_alpha}"))

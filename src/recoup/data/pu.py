@@ -336,7 +336,7 @@ def as_classes(y_true: ArrayLike, caller: str) -> NDArray[np.int64]:
     if strange.any():
         raise InvalidInputError(
             f"{caller} needs y_true to be 1 (positive) or 0 (negative). Got "
-            f"{values[strange][0]:g} in {len(values):,} rows. Pass "
+            f"{values[strange][0]:g} in {strange.sum():,} of {len(values):,} rows. Pass "
             f"(y_true == positive_class).astype(int)."
         )
     return values.astype(np.int64)

@@ -6,13 +6,14 @@ import csv
 import glob
 import gzip
 import io
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,10 +22,13 @@ import numpy as np
 
 from recoup._core.checks import (
     SHARED_FLOATS,
+    TEXT_LABELS,
     FloatArray,
     brief,
     did_you_mean,
+    label_masks,
     shared_floats_error,
+    unknown_labels_error,
 )
 from recoup.exceptions import InvalidInputError
 
@@ -36,6 +40,8 @@ KINDS = {
 DELIMITERS = (",", "\t", ";", "|")
 # How many characters the header and the row below may have together.
 MAX_HEADER = 2**20
+# What stands for text that is no label.
+NO_LABEL = 2
 # 007 is a code and a number of twenty digits is a name: as numbers both would change.
 NUMBER = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:nan|inf|infinity)$"
 
@@ -179,11 +185,18 @@ def _connected(**config: Any) -> Iterator[Any]:
 
 @contextmanager
 def open_files(
-    path: str | Path, columns: list[str], memory_limit: str, *, keep_order: bool = False
+    path: str | Path,
+    columns: list[str],
+    memory_limit: str,
+    *,
+    label: str | None = None,
+    caller: str = "recoup",
+    keep_order: bool = False,
 ) -> Iterator[Any]:
     """Open the wanted columns of files as one DuckDB relation, joined by name.
 
-    Every file must have them, once. Text is turned into numbers, whatever the kind of the file.
+    Every file must have them, once. Text is turned into numbers, whatever the kind of the file;
+    in the column ``label`` by the rule for labels.
     """
     name = str(path)
     columns = list(dict.fromkeys(columns))  # label and score may be one column
@@ -198,11 +211,11 @@ def open_files(
             memory_limit=memory_limit, temp_directory=spill, preserve_insertion_order=keep_order
         ) as connection,
     ):
-        yield _as_numbers(opened(connection, files, columns), columns, name)
+        yield _as_numbers(opened(connection, files, columns), columns, name, label, caller)
 
 
 def read_columns(
-    path: str | Path, columns: list[str], memory_limit: str = "1GB"
+    path: str | Path, columns: list[str], label: str | None = None, memory_limit: str = "1GB"
 ) -> dict[str, FloatArray]:
     """Read numeric columns of files, in the order of the rows.
 
@@ -212,6 +225,8 @@ def read_columns(
         A file or a glob pattern such as ``"scores/*.parquet"``.
     columns : list of str
         Names of columns that hold numbers or booleans, or text that reads as such.
+    label : str, optional
+        The one of them that holds labels; text in it is read by the rule for labels.
     memory_limit : str, default="1GB"
         What DuckDB may use before it spills to disk.
 
@@ -220,7 +235,7 @@ def read_columns(
     dict of str to ndarray
         One array per column; missing cells are NaN.
     """
-    with open_files(path, columns, memory_limit, keep_order=True) as relation:
+    with open_files(path, columns, memory_limit, label=label, keep_order=True) as relation:
         rows = nw.from_native(relation)
         check_numbers(rows, columns, "recoup", brief(str(path), 200))
         check_tells_apart(rows, columns, str(path))
@@ -393,6 +408,37 @@ def holds_numbers(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
+def with_label_numbers(rows: Any, label: str, caller: str) -> Any:
+    """Turn labels of a frame that are text, categories or objects into numbers.
+
+    ``TEXT_LABELS`` says what text is a label, for frames as for files and arrays. Columns of other
+    types stay as they are.
+    """
+    kind = rows.collect_schema().get(label)
+    if kind == nw.Object:  # pandas alone has columns of any objects
+        labeled, unlabeled, _ = label_masks(rows[label].to_numpy(), caller)
+        numbers = np.select([labeled, unlabeled], [1, 0], -1)
+        return rows.with_columns(nw.new_series(label, numbers, backend=rows.implementation))
+    if kind not in (nw.String, nw.Categorical, nw.Enum):
+        return rows
+    text = nw.col(label).cast(nw.String).fill_null("")
+    number: Any = nw.lit(NO_LABEL)
+    for value, pattern in TEXT_LABELS.items():
+        number = nw.when(text.str.contains(pattern)).then(nw.lit(value)).otherwise(number)
+    lacking = number == NO_LABEL
+    n_bad, n_rows = (
+        int(cell)
+        for cell in _collected(
+            rows.select(lacking.cast(nw.Int64).sum().alias("bad"), nw.len().alias("rows"))
+        ).row(0)
+    )
+    if n_bad:
+        raise unknown_labels_error(
+            caller, repr(first_value(rows.filter(lacking), label)), n_bad, n_rows
+        )
+    return rows.with_columns(number.alias(label))
+
+
 def first_value(rows: Any, column: str) -> object:
     """Return the first cell of a column of a frame, None if there is none."""
     values = _collected(rows.select(column).head(1)).get_column(column)
@@ -503,7 +549,9 @@ def _pointer(name: str) -> str:
     return _literal("/" + name.replace("~", "~0").replace("/", "~1"))
 
 
-def _as_numbers(relation: Any, columns: Sequence[str], name: str) -> Any:
+def _as_numbers(
+    relation: Any, columns: Sequence[str], name: str, label: str | None, caller: str
+) -> Any:
     """Turn the text among columns into numbers, naming a cell that is none.
 
     A column that holds only true and false, as pandas writes booleans, becomes 1 and 0.
@@ -512,31 +560,70 @@ def _as_numbers(relation: Any, columns: Sequence[str], name: str) -> Any:
     texts = [column for column in columns if kinds[column].startswith(("VARCHAR", "ENUM"))]
     if not texts:
         return relation
+    # One pass over the files answers all questions.
+    asked = {
+        column: _asked_of_labels(column) if column == label else _asked_of_numbers(column)
+        for column in texts
+    }
+    questions = [question for each in asked.values() for question in each]
+    answers = iter(relation.aggregate(", ".join(questions)).fetchall()[0])
     parts = [quoted(column) for column in columns if column not in texts]
-    cells = [(quoted(column), f"TRY_CAST({quoted(column)} AS DOUBLE)") for column in texts]
-    counts = [
-        f"count({cell}), count(*) FILTER (lower(trim({cell})) IN ('true', 'false')), "
-        f"min({cell}) FILTER ({cell} IS NOT NULL AND {number} IS NULL), "
-        f"min({cell}) FILTER (isfinite({number}) AND abs({number}) >= {SHARED_FLOATS} AND "
-        f"regexp_full_match(trim({cell}), '[+-]?[0-9_]+'))"
-        for cell, number in cells
-    ]
-    found = iter(relation.aggregate(", ".join(counts)).fetchall()[0])
-    for column, (cell, number) in zip(texts, cells, strict=True):
-        filled, boolean, bad, large = next(found), next(found), next(found), next(found)
-        if filled and boolean == filled:
-            number = f"(lower(trim({cell})) = 'true')::DOUBLE"
-        elif bad is not None:
-            raise InvalidInputError(
-                f"Column {brief(column)!r} of {brief(name, 200)} needs numbers. "
-                f"Got {brief(bad)!r}. Fix the cell or choose another column."
-            )
-        elif large is not None:
-            raise shared_floats_error(
-                f"Column {brief(column)!r} of {brief(name, 200)} needs", large
-            )
-        parts.append(f"{number} AS {cell}")
+    for column, each in asked.items():
+        found = tuple(islice(answers, len(each)))
+        if column == label:
+            n_rows, n_bad, bad = found
+            if n_bad:
+                # A number in a CSV file is text here, but not to who wrote it.
+                is_number = bad is not None and re.match(NUMBER, bad)
+                raise unknown_labels_error(caller, bad if is_number else repr(bad), n_bad, n_rows)
+            number = _label_number(column)
+        else:
+            number = _number(column, name, *found)
+        parts.append(f"{number} AS {quoted(column)}")
     return relation.project(", ".join(parts))
+
+
+def _asked_of_numbers(column: str) -> list[str]:
+    """Count cells and booleans of a column of text; find a cell that is no number, or too large."""
+    cell, number = quoted(column), f"TRY_CAST({quoted(column)} AS DOUBLE)"
+    return [
+        f"count({cell})",
+        f"count(*) FILTER (lower(trim({cell})) IN ('true', 'false'))",
+        f"min({cell}) FILTER ({cell} IS NOT NULL AND {number} IS NULL)",
+        f"min({cell}) FILTER (isfinite({number}) AND abs({number}) >= {SHARED_FLOATS} AND "
+        f"regexp_full_match(trim({cell}), '[+-]?[0-9_]+'))",
+    ]
+
+
+def _number(
+    column: str, name: str, filled: int, boolean: int, bad: str | None, large: str | None
+) -> str:
+    """Write in SQL the number that a cell stands for."""
+    if filled and boolean == filled:
+        return f"(lower(trim({quoted(column)})) = 'true')::DOUBLE"
+    needs = f"Column {brief(column)!r} of {brief(name, 200)} needs"
+    if bad is not None:
+        raise InvalidInputError(
+            f"{needs} numbers. Got {brief(bad)!r}. Fix the cell or choose another column."
+        )
+    if large is not None:
+        raise shared_floats_error(needs, large)
+    return f"TRY_CAST({quoted(column)} AS DOUBLE)"
+
+
+def _asked_of_labels(column: str) -> list[str]:
+    """Count rows, and those without a label; find one of these."""
+    cell, lacking = quoted(column), f"FILTER ({_label_number(column)} IS NULL)"
+    return ["count(*)", f"count(*) {lacking}", f"min({cell}) {lacking}"]
+
+
+def _label_number(column: str) -> str:
+    """Write in SQL the label that a cell stands for, NULL if none."""
+    cases = (
+        f"WHEN regexp_matches({quoted(column)}::VARCHAR, {_literal(pattern)}) THEN {number}"
+        for number, pattern in TEXT_LABELS.items()
+    )
+    return f"CASE {' '.join(cases)} END"
 
 
 def _refuse_twins(names: Sequence[str], source: str) -> None:

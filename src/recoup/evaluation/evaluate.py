@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -16,7 +17,9 @@ from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
+    Scored,
     check_confidence,
+    check_scored,
     estimated_prior,
     read_input,
     read_threshold,
@@ -33,6 +36,7 @@ from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
+from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 # What people read first; the others move with them.
@@ -40,7 +44,7 @@ HEADLINE = ("roc_auc", "recall", "precision")
 
 
 def evaluate(
-    s: ArrayLike | ScoreTable,
+    s: ArrayLike | ScoreTable | CrossfitScores,
     scores: ArrayLike | None = None,
     *,
     alpha: Any = None,
@@ -52,15 +56,17 @@ def evaluate(
     random_state: RandomState = 0,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    scored: Scored | None = None,
 ) -> Evaluation:
     """Recover how good a classifier really is from positive-unlabeled scores.
 
     Parameters
     ----------
-    s : array-like of shape (n,) or ScoreTable
+    s : array-like of shape (n,), ScoreTable or CrossfitScores
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,), optional
-        Higher is more positive. Left out when ``s`` is a table.
+        Higher is more positive. Left out when ``s`` is a table, or what
+        :func:`recoup.scores.crossfit` returned.
     alpha : float, Interval, Draws, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: a
         ``recoup.Interval(low, high)`` by the worst case over it, ``recoup.Draws(values)`` by one
@@ -76,7 +82,7 @@ def evaluate(
         Whether performance is about all rows, or about the unlabeled rows alone.
     threshold : float or str, optional
         Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
+        make best. By default 0.5 if all scores lie in [0, 1], or where a row is as likely positive
         as not if they are chances of having a label; else where Youden's J is largest. Metrics at a
         threshold that was chosen on these rows are corrected for it (``optimism``).
     confidence : float, default=0.95
@@ -91,6 +97,12 @@ def evaluate(
     propensity : array-like of shape (n,), optional
         P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
         the place of alpha.
+    scored : {"once", "crossfit"}, optional
+        ``"crossfit"`` for scores from models that the other rows have trained: rows are then not
+        independent, and intervals are wider by up to the square root of 2. What
+        :func:`recoup.scores.crossfit` returned, passed as ``s``, says so itself, and with
+        ``halves=True`` by how much. By default ``"once"``: one model scored rows that had no part
+        in its training.
 
     Returns
     -------
@@ -116,6 +128,10 @@ def evaluate(
             f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
         )
     rng = as_generator(random_state, "evaluate")
+    crossfitted = s if isinstance(s, CrossfitScores) else None
+    scored = check_scored(scored, crossfitted is not None)
+    if crossfitted is not None:
+        s, scores = crossfitted.s, crossfitted.scores if scores is None else scores
     threshold = read_threshold(threshold, scores)
     keep = (0.5, threshold) if isinstance(threshold, float) else (0.5,)
 
@@ -127,6 +143,7 @@ def evaluate(
     given = read_input(
         s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated, confidence
     )
+    given = replace(given, crossfitted=crossfitted, scored=scored)
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
@@ -144,9 +161,10 @@ def evaluate(
     naive_mixture = Mixture.of(naive, 0.0, 1.0, "single-sample")
     observed = measure(naive, naive_mixture, recovered_roc(naive, naive_mixture), cut)
     recovered = measure(table, mixture, roc, cut)
-    limits = uncertainty(table, prior, scheme, cut, confidence)
+    times = given.widening(mixture, cut)
+    limits = uncertainty(table, prior, scheme, cut, confidence, times)
     feasibility = feasibility_of(given, confidence)
-    possible = possible_limits(given, table, feasibility, cut, confidence, limits)
+    possible = possible_limits(given, table, feasibility, cut, confidence, limits, times)
     extremes: dict[str, tuple[float, float]] = {}
     if prior.beta == 1 and propensity is None:
         counts = given.counts.thin(DEFAULT_BINS, keep)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,14 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import Scheme, brief
 from recoup._core.prior import Prior, estimation_method
 from recoup._core.random import as_seed
+from recoup.evaluation.crossfitted import LARGEST, widening
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.rates import Mixture, check_propensity_alone, propensity_table
+from recoup.metrics.spec import evaluated_specs
+from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+Scored: TypeAlias = Literal["once", "crossfit"]
 
 MANY_ROWS = 1_000_000
 
@@ -42,6 +47,10 @@ class Given:
         Whether scores were stored as 32-bit numbers.
     labels_checked : bool, default=True
         Whether the user has said which share of the labels is right.
+    crossfitted : CrossfitScores or None, default=None
+        Where the scores come from, if they were given so.
+    scored : {"once", "crossfit"}, default="once"
+        Whether one model scored all rows, or models that the other rows trained did.
     """
 
     counts: ScoreTable
@@ -52,6 +61,8 @@ class Given:
     by_propensity: bool = False
     single_precision: bool = False
     labels_checked: bool = True
+    crossfitted: CrossfitScores | None = None
+    scored: Scored = "once"
 
     @classmethod
     def of(
@@ -75,6 +86,14 @@ class Given:
             labels_checked=labels_checked,
         )
 
+    def widening(self, mixture: Mixture, threshold: float) -> dict[str, float]:
+        """By how much intervals are wider than for independent rows, by key of the metric."""
+        if self.scored == "once":
+            return {}
+        if self.crossfitted is None or self.by_propensity:
+            return {spec.key: LARGEST for spec in evaluated_specs()}
+        return widening(self.crossfitted, mixture, threshold, self.scheme)
+
     def mixture(self, table: ScoreTable, alpha: float) -> Mixture:
         """Shares of positives for a share among the unlabeled rows."""
         if not self.by_propensity:
@@ -83,6 +102,19 @@ class Given:
         # population: alpha of the case-control scheme is then pi.
         rows = self.counts
         return Mixture.by_propensity((rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows)
+
+
+def check_scored(scored: Any, crossfitted: bool) -> Scored:
+    """Require a known way in which rows were scored."""
+    if scored is None:
+        return "crossfit" if crossfitted else "once"
+    if scored not in get_args(Scored):
+        raise InvalidInputError(
+            f"evaluate needs scored to be 'once' or 'crossfit'. Got {brief(scored)!r}. Pass "
+            f"'crossfit' for scores from models that the other rows have trained."
+        )
+    found: Scored = scored
+    return found
 
 
 def check_confidence(confidence: Any, caller: str) -> None:

@@ -106,7 +106,8 @@ def notes_on(
 def chosen_note(cut: float, chosen_for: str, shift: dict[str, float]) -> Note:
     """Say that the threshold was chosen on these rows, and what was done about it."""
     spec = metric_spec(chosen_for, "evaluate")
-    text = f"The threshold {show_digits(cut, 4)} was chosen on these rows to maximise {spec.label}"
+    goal = "maximise" if spec.higher_is_better else "minimise"
+    text = f"The threshold {show_digits(cut, 4)} was chosen on these rows to {goal} {spec.label}"
     if chosen_for in shift:
         text += (
             f"; metrics at it are corrected for what the choice adds ({spec.label} "

@@ -9,7 +9,7 @@ import numpy as np
 from recoup._core.prior import Prior
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
-from recoup.evaluation.uncertainty import Limits, uncertainty
+from recoup.evaluation.uncertainty import Factors, Limits, uncertainty
 from recoup.scores.table import ScoreTable
 
 # Share of right labels down to which they may be wrong unnoticed.
@@ -45,6 +45,7 @@ def possible_limits(
     threshold: float,
     confidence: float,
     limits: Limits,
+    times: Factors | None = None,
 ) -> Limits:
     """Limits over every alpha and beta that are left open.
 
@@ -66,6 +67,8 @@ def possible_limits(
         Level of the limits.
     limits : dict of str to (float, float)
         The intervals.
+    times : dict of str to float, optional
+        By how much rows that are not independent widen the interval of each metric.
 
     Returns
     -------
@@ -83,7 +86,8 @@ def possible_limits(
         at = Prior(min(alpha, beta - SMALLEST_GAP), beta)
         if at.alpha < 0:
             continue
-        for key, (low, high) in uncertainty(table, at, given.scheme, threshold, confidence).items():
+        ends = uncertainty(table, at, given.scheme, threshold, confidence, times)
+        for key, (low, high) in ends.items():
             if key in found:
                 found[key] = min(found[key][0], low), max(found[key][1], high)
     return found

@@ -226,11 +226,17 @@ class Evaluation:
             )
         if not simultaneous:
             return self._bands[curve]
-        return curve_bands(self.table, self.prior, self.scheme, self.confidence, True)[curve]
+        return self._make_bands(simultaneous=True)[curve]
 
     @cached_property
     def _bands(self) -> dict[CurveName, Band]:
-        return curve_bands(self.table, self.prior, self.scheme, self.confidence)
+        return self._make_bands(simultaneous=False)
+
+    def _make_bands(self, simultaneous: bool) -> dict[CurveName, Band]:
+        times = self.given.widening(self.mixture, self.threshold).get("roc_auc", 1.0)
+        return curve_bands(
+            self.table, self.prior, self.scheme, self.confidence, simultaneous, times
+        )
 
     @property
     def roc_band(self) -> Band:
@@ -440,8 +446,10 @@ class Evaluation:
         if not np.isfinite(cuts).all():
             raise InvalidInputError(f"{caller} needs finite thresholds. Got {brief(thresholds)}.")
         thresholds = cuts
+        factors = [self.given.widening(self.mixture, float(cut)) for cut in cuts]
+        times = {key: np.array([one[key] for one in factors]) for key in next(iter(factors), {})}
         estimates = point_estimates(
-            self.given.exact, self.prior, self.scheme, thresholds, self.confidence
+            self.given.exact, self.prior, self.scheme, thresholds, self.confidence, times
         )
         naive_rates = observed_rates_at(self.given.naive, thresholds)
         share = self.given.naive.n_labeled / self.given.naive.n_rows

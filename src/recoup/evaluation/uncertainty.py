@@ -7,7 +7,7 @@ set against the value itself, and the distances are squared and added (:func:`mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ from recoup.scores.table import ScoreTable
 N_DRAWS, N_CURVES = 1000, 60
 
 Limits = dict[str, tuple[float, float]]
+# By how much intervals are wider than for independent rows, by key of the metric.
+Factors = Mapping[str, Any]
 
 
 def uncertainty(
@@ -39,6 +41,7 @@ def uncertainty(
     scheme: Scheme,
     threshold: float,
     confidence: float,
+    times: Factors | None = None,
 ) -> Limits:
     """Intervals of all metrics.
 
@@ -54,13 +57,16 @@ def uncertainty(
         Where scores become predictions.
     confidence : float
         Level of the intervals.
+    times : dict of str to float, optional
+        By how much rows that are not independent widen the interval of each metric.
 
     Returns
     -------
     dict of str to (float, float)
         By key of the metric; not clipped to the metric's range.
     """
-    points = point_estimates(table, prior, scheme, np.array([threshold]), confidence)
+    times = times or {}
+    points = point_estimates(table, prior, scheme, np.array([threshold]), confidence, times)
     limits = {key: (float(low[0]), float(high[0])) for key, (_, low, high) in points.items()}
     specs = evaluated_specs("area", "proper", probabilities=table.holds_probabilities)
     found: Limits = {}
@@ -71,14 +77,20 @@ def uncertainty(
         from_rows = spec.row_effects is not None and not spec.at_edge
         interval = _area_interval if from_rows else _moved_curves_interval
         ends = [
-            interval(spec, table, prior, alpha, scheme, confidence) for alpha in prior.corners()
+            interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0))
+            for alpha in prior.corners()
         ]
         found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
     return found | limits
 
 
 def point_estimates(
-    table: ScoreTable, prior: Prior, scheme: Scheme, thresholds: FloatArray, confidence: float
+    table: ScoreTable,
+    prior: Prior,
+    scheme: Scheme,
+    thresholds: FloatArray,
+    confidence: float,
+    times: Factors | None = None,
 ) -> dict[str, tuple[FloatArray, FloatArray, FloatArray]]:
     """Every threshold metric as raw, lower and upper values over thresholds, none clipped.
 
@@ -94,6 +106,8 @@ def point_estimates(
         Where scores become predictions.
     confidence : float
         Level of the intervals.
+    times : dict of str to float or ndarray of shape (n,), optional
+        By how much rows that are not independent widen the interval of each metric.
 
     Returns
     -------
@@ -111,7 +125,10 @@ def point_estimates(
             drawn = observed.value(spec.formula, alphas, betas)
             more = (spread(drawn, confidence),)
         ends = [
-            observed.interval(spec.formula, alpha, prior.beta, z, more) for alpha in prior.corners()
+            observed.interval(
+                spec.formula, alpha, prior.beta, z, more, (times or {}).get(spec.key, 1.0)
+            )
+            for alpha in prior.corners()
         ]
         low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         found[spec.key] = raw, low, high
@@ -136,6 +153,7 @@ def _area_interval(
     alpha: float,
     scheme: Scheme,
     confidence: float,
+    times: float,
 ) -> tuple[float, float]:
     """Interval of an area or a proper score at one alpha, with the draws around it."""
     assert spec.row_effects is not None
@@ -154,8 +172,8 @@ def _area_interval(
             ends.append((low, high))
     low, high = intervals.mover(raw, ends)
     if table.squares is not None or table.n_known:
-        stretch = _stretch(spec, table, mixture, shares)
-        low, high = raw - stretch * (raw - low), raw + stretch * (high - raw)
+        times *= _stretch(spec, table, mixture, shares)
+    low, high = raw - times * (raw - low), raw + times * (high - raw)
     if prior.alpha_draws is not None:
         drawn = _drawn_values(spec, table, prior, scheme)
         low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
@@ -258,6 +276,7 @@ def _moved_curves_interval(
     alpha: float,
     scheme: Scheme,
     confidence: float,
+    times: float,
 ) -> tuple[float, float]:
     """Interval of an area from curves with each share at its limits at all thresholds."""
     observed = observed_curve(table, scheme)
@@ -270,6 +289,8 @@ def _moved_curves_interval(
     ends: list[Ends] = [
         (area(**{name: low}), area(**{name: high})) for name, (low, high) in limits.items()
     ]
+    low, high = intervals.mover(value, ends)
+    ends = [(value - times * (value - low), value + times * (high - value))]
     if prior.alpha_draws is not None:
         drawn = [
             float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))

@@ -29,6 +29,7 @@ def curve_bands(
     scheme: Scheme,
     confidence: float,
     simultaneous: bool = False,
+    times: float = 1.0,
 ) -> dict[CurveName, Band]:
     """Bands of the ROC, precision-recall and lift curve.
 
@@ -49,6 +50,8 @@ def curve_bands(
         Level of the bands.
     simultaneous : bool, default=False
         Whether the band is to hold the whole curve, rather than each of its points.
+    times : float, default=1.0
+        By how much rows that are not independent widen the bands.
 
     Returns
     -------
@@ -57,7 +60,9 @@ def curve_bands(
     """
     observed = observed_curve(table, scheme)
     limits = share_limits(observed, confidence, simultaneous)
-    found = [_bands_at(observed, limits, prior, alpha, confidence) for alpha in prior.corners()]
+    found = [
+        _bands_at(observed, limits, prior, alpha, confidence, times) for alpha in prior.corners()
+    ]
     bands: dict[CurveName, Band] = {}
     for name in found[0]:
         low = np.clip(np.min([one[name][0] for one in found], axis=0), 0.0, 1.0)
@@ -122,24 +127,27 @@ def _bands_at(
     prior: Prior,
     alpha: float,
     confidence: float,
+    times: float,
 ) -> dict[CurveName, Ends]:
     center = _on_grid(*moved_curve(observed, alpha, prior.beta, {}))
     moved = [
         [_on_grid(*moved_curve(observed, alpha, prior.beta, {name: end})) for end in ends]
         for name, ends in limits.items()
     ]
+    ends: dict[CurveName, list[Ends]] = {}
+    for name, curve in center.items():
+        low, high = mover(curve, [(one[name], other[name]) for one, other in moved])
+        ends[name] = [(curve - times * (curve - low), curve + times * (high - curve))]
     if prior.alpha_draws is not None:
         drawn = [
             _on_grid(*moved_curve(observed, float(one), float(beta), {}))
             for one, beta in np.broadcast(*prior.some_draws(N_DRAWS))
         ]
         levels = [(1 - confidence) / 2, (1 + confidence) / 2]
-        ends = {name: np.quantile([one[name] for one in drawn], levels, axis=0) for name in center}
-        moved.append([{name: ends[name][i] for name in center} for i in range(2)])
-    return {
-        name: mover(curve, [(low[name], high[name]) for low, high in moved])
-        for name, curve in center.items()
-    }
+        for name in center:
+            low, high = np.quantile([one[name] for one in drawn], levels, axis=0)
+            ends[name].append((low, high))
+    return {name: mover(curve, ends[name]) for name, curve in center.items()}
 
 
 def _on_grid(tpr: FloatArray, fpr: FloatArray, pi: float) -> dict[CurveName, FloatArray]:

@@ -120,6 +120,7 @@ class ObservedShares:
         beta: Any,
         z: float,
         more: tuple[Ends, ...] = (),
+        times: Any = 1.0,
     ) -> Ends:
         """Interval of a metric of each selection, from Wilson's intervals of the shares.
 
@@ -133,6 +134,8 @@ class ObservedShares:
             Normal quantile of the level.
         more : tuple of pairs, default=()
             Values at the limits of other things that are not known exactly.
+        times : float or ndarray, default=1.0
+            By how much rows that are not independent widen it.
 
         Returns
         -------
@@ -148,7 +151,7 @@ class ObservedShares:
         ]
         value = self.value(formula, alpha, beta)
         low, high = mover(value, ends)
-        stretch = self._stretch(formula, alpha, beta)
+        stretch = times * self._stretch(formula, alpha, beta)
         widened = value - stretch * (value - low), value + stretch * (high - value)
         return mover(value, [widened, *more]) if more else widened
 

@@ -13,7 +13,7 @@ from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import Scheme, as_array, brief, check_alpha_beta, check_scheme
 from recoup._core.prior import Prior
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.spec import AREA_METRICS, POINT_METRICS, metric_spec, specs
+from recoup.metrics.spec import AREA_METRICS, METRICS, POINT_METRICS, metric_spec, specs
 
 FROM_THE_MODEL = "estimate"
 RESPONSE_METHODS: dict[str, str | tuple[str, ...]] = {
@@ -34,12 +34,15 @@ def make_scorer(
     """Make a scikit-learn scorer that judges a classifier by PU labels alone.
 
     Pass it as ``scoring`` to ``cross_val_score`` or ``GridSearchCV``, with ``s`` in the place of
-    ``y``. Losses come back negated, as scikit-learn wants, so that higher is always better.
+    ``y``. Higher is always better, as scikit-learn wants: scores of losses (``"brier"``,
+    ``"log_loss"``, ``"expected_cost"``) are negated, and at most 0 where the loss is not. The
+    scorer shows this as ``greater_is_better=False``.
 
     Parameters
     ----------
     name : str
-        Any metric of this module: ``"f1"``, ``"roc_auc"``, ``"aul"``, ``"brier"``, ...
+        Any metric of this module: ``"f1"``, ``"roc_auc"``, ``"aul"``, ``"brier"``, ... Losses have
+        a second name that says what comes back, as in scikit-learn: ``"neg_brier"``.
     alpha : float, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows, or a result with that number as its
         attribute ``alpha``. ``"estimate"`` takes what the fitted model has estimated from its
@@ -74,9 +77,15 @@ def make_scorer(
     >>> folds = PUStratifiedKFold(5, random_state=0)
     >>> float(cross_val_score(GaussianNB(), X, s, scoring=scorer, cv=folds).mean())
     0.98
+    >>> loss = make_scorer("neg_brier", alpha=y[s == 0].mean())
+    >>> bool(cross_val_score(GaussianNB(), X, s, scoring=loss, cv=folds).mean() < 0)
+    True
+    >>> make_scorer("neg_brier", alpha="estimate")
+    make_scorer(brier, greater_is_better=False, alpha=estimate, beta=estimate, scheme=single-sample)
     """
     from sklearn.metrics import make_scorer as make_sklearn_scorer
 
+    name = _without_neg(name)
     if isinstance(alpha, str) and alpha == FROM_THE_MODEL:
         return _scorer_by_model(name, beta, scheme, params)
     settings = {"alpha": alpha, "beta": beta, "scheme": scheme} | params
@@ -90,6 +99,19 @@ def make_scorer(
         **settings,
     )
     return scorer
+
+
+def _without_neg(name: str) -> str:
+    """Return the key of the metric behind a name such as neg_brier."""
+    key = name.removeprefix("neg_") if isinstance(name, str) else name
+    if key == name or key not in METRICS:
+        return name
+    if METRICS[key].higher_is_better:
+        raise InvalidInputError(
+            f"make_scorer negates losses alone, so that higher is better. Got {name!r}, which is "
+            f"higher for worse classifiers. Pass {key!r}."
+        )
+    return key
 
 
 def _scorer_by_model(name: str, beta: Any, scheme: Scheme, params: dict[str, Any]) -> _ByModel:
@@ -112,6 +134,13 @@ class _ByModel:
     metric: str
     scheme: Scheme
     params: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """Show it as scikit-learn shows its own scorers."""
+        sign = "" if METRICS[self.metric].higher_is_better else "greater_is_better=False, "
+        settings = {"alpha": FROM_THE_MODEL, "beta": FROM_THE_MODEL, "scheme": self.scheme}
+        shown = ", ".join(f"{key}={value}" for key, value in (settings | self.params).items())
+        return f"make_scorer({self.metric}, {sign}{shown})"
 
     def __call__(self, estimator: Any, X: Any, s: ArrayLike, **row_values: Any) -> float:
         alpha, beta = _prior_of(estimator)

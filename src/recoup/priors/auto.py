@@ -314,7 +314,7 @@ def estimate(
     method: str = "auto",
     random_state: RandomState = 0,
     *,
-    beta: float | str | None = None,
+    beta: float | str | None = 1.0,
     confidence: float = 0.95,
     transform: Any = "auto",
 ) -> PriorEstimate:
@@ -332,10 +332,11 @@ def estimate(
         The combination that measures best, or the key of one estimator (``recoup list priors``).
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
-    beta : float, "estimate" or None, default=None
-        What is known about the labels: the share of true positives among them (1.0 if every
-        label is right), ``"estimate"`` to have it estimated too, or None to take labels as right
-        unless there are clear signs against it.
+    beta : float, "estimate" or None, default=1.0
+        What is known about the labels: the share of true positives among them (1.0: every label
+        is right, as :func:`recoup.evaluate` takes it), ``"estimate"`` to have it estimated too, or
+        None to take labels as right unless there are clear signs against it. ``"auto"`` warns of
+        such signs in any case.
     confidence : float, default=0.95
         Level of the interval.
     transform : {"auto", "logistic", "boosting", "forest"} or classifier, default="auto"

@@ -18,6 +18,7 @@ from recoup.data.readers import (
     holds_numbers,
     quoted,
     several_columns_error,
+    with_label_numbers,
 )
 from recoup.exceptions import InvalidInputError
 
@@ -47,6 +48,7 @@ def count_frame(
             f"PyArrow, DuckDB, PySpark, Dask). Got {type(frame).__name__}. "
             f"For arrays use ScoreTable.from_arrays."
         ) from error
+    rows = with_label_numbers(rows, label, "ScoreTable")
     _check_columns(rows, label, score, sample_weight, source)
     if decimals is not None and not 0 <= decimals <= MAX_DECIMALS:
         raise InvalidInputError(
@@ -94,10 +96,11 @@ def count_frame(
     total = total_of("rows").sum()
     if total == 0:
         raise InvalidInputError(f"ScoreTable needs at least one row. Got none in {source}.")
-    if total_of("known").sum() < total:
+    unknown = int(total - total_of("known").sum())
+    if unknown:
         cell = nw.col(label)
         strange = rows.filter(cell.is_null() | ~((cell == 1) | (cell == 0) | (cell == -1)))
-        raise unknown_labels_error("ScoreTable", first_value(strange, label), int(total))
+        raise unknown_labels_error("ScoreTable", first_value(strange, label), unknown, int(total))
     scores = total_of("score")
     if not np.isfinite(scores).all():
         bad = ~np.isfinite(scores)
@@ -165,10 +168,10 @@ def bin_relation(
         f"any_value({cell}), min({value}), {lowest_kept}",
         group,
     ).fetchall()
-    for number, _, _, bad, example, *_ in summary:
+    total = sum(rows for _, rows, *_ in summary)
+    for number, n_rows, _, bad, example, *_ in summary:
         if number is None:
-            total = sum(rows for _, rows, *_ in summary)
-            raise unknown_labels_error("ScoreTable", example, total)
+            raise unknown_labels_error("ScoreTable", example, n_rows, total)
         if bad:
             raise InvalidInputError(
                 f"ScoreTable needs every score to be a finite number. Got {bad:,} missing or "
@@ -214,7 +217,8 @@ def _check_columns(
     check_names(schema.names(), [label, *numbers], source)
     if not holds_numbers(schema[label]):
         found = f"{brief(repr(first_value(rows, label)))} of type {brief(str(schema[label]))}"
-        raise unknown_labels_error("ScoreTable", found, _n_rows(rows))
+        n_rows = _n_rows(rows)
+        raise unknown_labels_error("ScoreTable", found, n_rows, n_rows)
     check_numbers(rows, numbers, "ScoreTable", source)
     check_tells_apart(rows, numbers, source)
 

@@ -53,6 +53,9 @@ class CrossfitScores:
         Where scores come from: ``"predict_proba"``, ``"decision_function"`` or ``"oob"``.
     auc_pu : float
         P(a labeled row scores higher than an unlabeled one), ties one half.
+    half_scores : ndarray of shape (2, n), or None
+        Scores by two models that were fitted on the halves of what the row's model was fitted on.
+        How much they differ tells how much of a score is chance.
     """
 
     s: NDArray[np.int_]
@@ -61,6 +64,7 @@ class CrossfitScores:
     estimator_name: str
     method: str
     auc_pu: float
+    half_scores: FloatArray | None = None
 
     @property
     def repeats(self) -> int:
@@ -105,7 +109,7 @@ class CrossfitScores:
             By name of the attribute.
         """
         names = ("estimator_name", "method", "repeats", "auc_pu", "s", "scores", "fold")
-        return {name: to_plain(getattr(self, name)) for name in names}
+        return {name: to_plain(getattr(self, name)) for name in (*names, "half_scores")}
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"rows": [], "number": [], "mean": [], "median": []}
@@ -128,6 +132,7 @@ def crossfit(
     repeats: int = 1,
     groups: ArrayLike | None = None,
     method: Method = "auto",
+    halves: bool = False,
     n_jobs: int | None = None,
     random_state: RandomState = 0,
     progress: bool | None = None,
@@ -162,6 +167,11 @@ def crossfit(
         ``BaggingClassifier`` or any classifier that has ``oob_decision_function_`` or
         ``oob_scores_`` once fitted. ``cv`` is not used then, ``oob_score`` is
         switched on, and rows that were in every bag get the mean score.
+    halves : bool, default=False
+        Whether to fit two more models for each fold (of the first repeat), on the two halves of
+        its training rows. It takes about as long again. Intervals of metrics of these scores are
+        wider than those of rows that took no part in training, and the halves tell by how much;
+        without them the widest are given (:func:`recoup.evaluation.crossfitted.widening`).
     n_jobs : int, optional
         Fits at the same time, as in scikit-learn. The scores do not depend on it.
     random_state : int, Generator, RandomState or None, default=0
@@ -204,7 +214,7 @@ def crossfit(
     from joblib import delayed
     from sklearn.utils import indexable
 
-    source = _checked_method(method, estimator, groups)
+    source = _checked_method(method, estimator, groups, halves)
     labels = _checked_labels(s, X)
     if not isinstance(repeats, int | np.integer) or repeats < 1:
         raise InvalidInputError(
@@ -217,6 +227,7 @@ def crossfit(
     )
     fold = np.full((repeats, len(labels)), -1)
     sums, tests, jobs = np.zeros(len(labels)), [], []
+    half_scores = np.zeros((2, len(labels))) if halves else None
     if source == "oob":
         for repeat in range(repeats):
             model = seeded(estimator, rng, keep=repeat == 0)
@@ -224,16 +235,25 @@ def crossfit(
             tests.append(np.arange(len(labels)))
     else:
         (rows,) = indexable(X)
-        for repeat, splits in enumerate(_rounds(cv, X, labels, groups, repeats, rng)):
+        rounds = _rounds(cv, X, labels, groups, repeats, rng)
+        for repeat, splits in enumerate(rounds):
             for number, (train, test) in enumerate(splits):
                 model = seeded(estimator, rng)
                 jobs.append(delayed(_out_of_fold)(model, rows, target, train, test, source))
                 tests.append(test)
                 fold[repeat, test] = number
+        # Last, so that the other scores do not depend on them.
+        for train, test in rounds[0] if halves else []:
+            for half in _halves(rows, labels, groups, train, rng):
+                model = seeded(estimator, rng)
+                jobs.append(delayed(_out_of_fold)(model, rows, target, half, test, source))
 
     results = _run(jobs, f"Scoring rows with {_name(estimator)}", n_jobs, progress)
-    for test, (scores, _) in zip(tests, results, strict=True):
-        sums[test] += scores
+    for test, (answers, _) in zip(tests, results[: len(tests)], strict=True):
+        sums[test] += answers
+    if half_scores is not None:
+        for number, (answers, _) in enumerate(results[len(tests) :]):
+            half_scores[number % 2, tests[number // 2]] = answers
     scores = sums / repeats
     if not np.isfinite(scores).all():
         raise InvalidInputError(
@@ -242,7 +262,8 @@ def crossfit(
         )
     if results[0][1] == "oob_decision_function_":
         _warn_of_copies(X, target, _name(estimator))
-    return CrossfitScores(labels, scores, fold, _name(estimator), source, _auc_pu(labels, scores))
+    auc_pu = _auc_pu(labels, scores)
+    return CrossfitScores(labels, scores, fold, _name(estimator), source, auc_pu, half_scores)
 
 
 def _auc_pu(labels: NDArray[np.int_], scores: FloatArray) -> float:
@@ -260,7 +281,7 @@ def _name(estimator: Any) -> str:
     return " + ".join(step if isinstance(step, str) else type(step).__name__ for step in steps)
 
 
-def _checked_method(method: str, estimator: Any, groups: Any) -> str:
+def _checked_method(method: str, estimator: Any, groups: Any, halves: bool = False) -> str:
     """Settle where scores come from before anything is fitted."""
     if method not in get_args(Method):
         raise InvalidInputError(
@@ -277,6 +298,11 @@ def _checked_method(method: str, estimator: Any, groups: Any) -> str:
             raise InvalidInputError(
                 "crossfit cannot keep groups together in the bags of a classifier. Got groups "
                 "with method='oob'. Use method='auto', whose folds respect them."
+            )
+        if halves:
+            raise InvalidInputError(
+                "crossfit cannot fit on the halves of training rows that bags share. Got "
+                "halves=True with method='oob'. Use method='auto'."
             )
         return method
     wanted = ("predict_proba", "decision_function") if method == "auto" else (method,)
@@ -324,6 +350,22 @@ def _rounds(
     for train, _ in splits:
         check_some_rows((labels[train] == 1).sum(), (labels[train] == 0).sum(), "crossfit")
     return [splits]
+
+
+def _halves(
+    rows: Any,
+    labels: NDArray[np.int_],
+    groups: Any,
+    train: Indices,
+    rng: np.random.Generator,
+) -> tuple[Indices, Indices]:
+    """Deal training rows to two halves; copies and groups stay together."""
+    from sklearn.utils import _safe_indexing
+
+    known = None if groups is None else as_vector(groups, "groups", "crossfit")[train]
+    folds = PUStratifiedKFold(2, random_state=rng)
+    one, other = next(folds.split(_safe_indexing(rows, train), labels[train], known))
+    return train[one], train[other]
 
 
 def seeded(estimator: Any, rng: np.random.Generator, keep: bool = True) -> Any:

@@ -253,7 +253,7 @@ class ScoreTable:
         from recoup.scores.counting import bin_relation, count_frame, has_many_scores
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
-        with open_files(path, columns, memory_limit) as relation:
+        with open_files(path, columns, memory_limit, label=label, caller="ScoreTable") as relation:
             if decimals is None and has_many_scores(relation, score):
                 return cls._from_bins(
                     *bin_relation(relation, label, score, sample_weight, keep, str(path))

@@ -24,7 +24,7 @@ from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.random import RandomState, as_seed, named_rng
 from recoup._core.results import html_facts, make_frame, to_plain
-from recoup._core.text import show_number, show_p
+from recoup._core.text import show_number, show_p, show_range
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.resample import counts_only
@@ -125,7 +125,8 @@ class ScarTest:
     null : ndarray of shape (n_resamples,)
         Statistics of the resamples.
     alpha : float
-        Share of positives among the unlabeled rows that the test reckons with.
+        Share of positives among the unlabeled rows that the test is made with: the lowest value
+        of ``alpha_range``, if there is one.
     label_frequency : float
         Share of the positives that are labeled, and so the largest share of labels that any
         group of rows can have.
@@ -145,6 +146,8 @@ class ScarTest:
         Rows and labels between thresholds, from which other alphas are tested.
     warnings : tuple of Note
         Reasons to doubt the answer.
+    alpha_range : tuple of float or None
+        Lowest and highest alpha that was given or estimated; None if it was one number.
     """
 
     statistic: float
@@ -160,6 +163,7 @@ class ScarTest:
     method: str
     ranking: Ranking
     warnings: tuple[Note, ...] = ()
+    alpha_range: tuple[float, float] | None = None
 
     @cached_property
     def compatible_alpha(self) -> float:
@@ -190,6 +194,18 @@ class ScarTest:
         return np.array([self.ranking.p_value(float(value)) for value in values])
 
     @property
+    def about_alpha(self) -> str:
+        """Which alpha the test was made with, of what was given or estimated, and why."""
+        known = "estimated" if self.method.endswith("estimated") else "given"
+        if self.alpha_range is None:
+            return f"The test was made with the alpha that was {known}, {self.alpha:.4g}."
+        return (
+            f"Alpha was {known} as {show_range(*self.alpha_range, '.4g')}. The test was made with "
+            f"{self.alpha:.4g}, the lowest that it may be: fewer positives leave more room for "
+            f"labels at random, and what is rejected there is rejected with every higher alpha."
+        )
+
+    @property
     def expected_top(self) -> float:
         """The most labels to expect in those rows: all are positive, and labels are at random."""
         return self.label_frequency * self.n_top
@@ -199,9 +215,15 @@ class ScarTest:
         return (
             f"ScarTest(p={self.p_value:.3g}, statistic={self.statistic:.3g}, top "
             f"{self.n_top:,} rows: {self.labeled_top:,} labeled, at most {self.expected_top:,.1f} "
-            f"expected, alpha={self.alpha:.3g}, compatible up to alpha="
+            f"expected, alpha={self.alpha:.3g}{self._lowest_of}, compatible up to alpha="
             f"{self.compatible_alpha:.2f}, n={self.n_labeled}+{self.n_unlabeled})"
         )
+
+    @property
+    def _lowest_of(self) -> str:
+        if self.alpha_range is None:
+            return ""
+        return f" (lowest of {show_range(*self.alpha_range, '.3g')})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists.
@@ -212,9 +234,9 @@ class ScarTest:
             By name of the attribute or property.
         """
         names = (
-            "statistic", "p_value", "alpha", "compatible_alpha", "label_frequency", "n_labeled",
-            "n_unlabeled", "n_top", "labeled_top", "expected_top", "auc_pu", "method", "warnings",
-            "null",
+            "statistic", "p_value", "alpha", "alpha_range", "compatible_alpha", "label_frequency",
+            "n_labeled", "n_unlabeled", "n_top", "labeled_top", "expected_top", "auc_pu", "method",
+            "warnings", "null",
         )  # fmt: skip
         plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in names}
         return plain
@@ -225,12 +247,14 @@ class ScarTest:
         Returns
         -------
         pandas.DataFrame
-            With a column for each number and text.
+            With a column for each number and text; ``alpha_low`` and ``alpha_high`` are the ends
+            of ``alpha_range``.
         """
         plain = self.to_dict()
-        return make_frame(
-            {name: [plain[name]] for name in plain if name not in ("null", "warnings")}
-        )
+        low, high = plain.pop("alpha_range") or (self.alpha, self.alpha)
+        numbers = {name: plain[name] for name in plain if name not in ("null", "warnings")}
+        numbers |= {"alpha_low": low, "alpha_high": high}
+        return make_frame({name: [value] for name, value in numbers.items()})
 
     def plot(self, ax: Any = None) -> ScarDisplay:
         """Draw the statistic beside those of the resamples; the title has ``compatible_alpha``.
@@ -253,7 +277,8 @@ class ScarTest:
             name="Labels beyond those at random, in standard errors",
         ).plot(ax)
         display.ax_.set_title(
-            f"alpha {self.alpha:.3g}; at random up to alpha {self.compatible_alpha:.2f}",
+            f"alpha {self.alpha:.3g}{self._lowest_of}; "
+            f"at random up to alpha {self.compatible_alpha:.2f}",
             fontsize="medium",
         )
         return display
@@ -265,7 +290,7 @@ class ScarTest:
             "rows with the highest scores": f"{self.n_top:,}",
             "of these labeled": f"{self.labeled_top:,}",
             "at random at most": f"{self.expected_top:,.1f}",
-            "alpha": show_number(self.alpha),
+            "alpha": f"{show_number(self.alpha)}{self._lowest_of}",
             "at random is possible up to alpha": f"{self.compatible_alpha:.2f}",
             "scores and alpha": self.method,
         }
@@ -310,9 +335,11 @@ def scar_test(
         1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
     alpha : float, (low, high), draws, or prior estimate, optional
         Share of positives among the unlabeled rows, from a source that does not rest on the
-        labels: a survey, an audit, a sample that was checked by hand. The lowest plausible value
-        is used. None estimates it from the same rows, and leaves the p-value almost blind: look
-        at ``compatible_alpha`` of the result then (see Notes).
+        labels: a survey, an audit, a sample that was checked by hand. Of a range, or of the middle
+        95% of draws, the lowest value is used: fewer positives leave more room for labels at
+        random (``about_alpha`` of the result says so). None estimates it from the same rows, and
+        leaves the p-value almost blind: look at ``compatible_alpha`` of the result then (see
+        Notes).
     n_resamples : int, default=199
         Simulated sets of labels.
     classifier : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
@@ -388,7 +415,9 @@ def scar_test(
     table = counts_only(ScoreTable._count(labels, scores, None, None, (), CALLER))
     if len(table.scores) == 1:
         raise constant_scores_error(CALLER, float(table.scores[0]))
-    share = _alpha(alpha, table, seed)
+    limits = _alpha_limits(alpha, table, seed)
+    # Fewer positives leave more room for labels at random.
+    share = limits[0]
     warnings: list[Note] = []
     n_labeled, n_unlabeled = int(table.n_labeled), int(table.n_unlabeled)
     _check_leaves_both(share, n_unlabeled)
@@ -439,6 +468,7 @@ def scar_test(
         method=f"{source}, alpha {'estimated' if alpha is None else 'given'}",
         ranking=ranking,
         warnings=tuple(warnings),
+        alpha_range=None if limits[0] == limits[1] else limits,
     )
 
 
@@ -464,15 +494,16 @@ def _ranked(
     return scored.s, scored.scores, scored.estimator_name
 
 
-def _alpha(alpha: Any, table: ScoreTable, seed: int) -> float:
-    """Return the lowest plausible alpha: fewer positives leave more room for labels at random."""
+def _alpha_limits(alpha: Any, table: ScoreTable, seed: int) -> tuple[float, float]:
+    """Return the lowest and the highest plausible alpha."""
     if alpha is not None:
-        return float(Prior.of(alpha, 1.0, CALLER).range[0])
+        return Prior.of(alpha, 1.0, CALLER).range
     found = estimate(table, random_state=seed)
-    low = found.alpha if found.interval is None else found.interval[0]
+    limits = (found.alpha, found.alpha) if found.interval is None else found.interval
     # One positive and one negative at least: an interval that reaches 0 says nothing.
     least = 1 / table.n_unlabeled
-    return float(np.clip(low, least, 1 - least))
+    low, high = (float(np.clip(limit, least, 1 - least)) for limit in limits)
+    return low, high
 
 
 def _check_leaves_both(alpha: float, n_unlabeled: int) -> None:

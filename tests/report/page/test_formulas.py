@@ -191,6 +191,7 @@ def make_cases():
         "perfect": Case(s, np.where(s == 1, 0.9, 0.1)),
         "one label": Case(np.arange(40) == 7, np.linspace(0, 1, 40)),
         "labels not checked": Case(s, scores, beta=None),
+        "scores from other folds": Case(known, scores, scored="crossfit"),
         "draws": Case(s, scores, alpha=rng.beta(20, 80, 300), beta=rng.uniform(0.9, 1.0, 300)),
         "estimate": Case(s, scores, alpha="dedpul", beta=None),
         "weights, range": Case(s, scores, sample_weight=weights, alpha=(0.1, 0.3), beta=None),
@@ -299,8 +300,8 @@ NAMES = [
     "single-sample", "case-control", "known negatives", "known negatives, case-control",
     "noisy labels", "weights", "weights, known negatives", "outside [0, 1]", "single precision",
     "ties", "two scores", "one score", "few rows", "worse than random", "perfect", "one label",
-    "labels not checked", "draws", "estimate", "weights, range", "propensities",
-    "more than a million rows",
+    "labels not checked", "scores from other folds", "draws", "estimate", "weights, range",
+    "propensities", "more than a million rows",
 ]  # fmt: skip
 
 

@@ -70,22 +70,37 @@ def named_or(classifier: Classifier) -> Constraint:
 TRANSFORM = named_or(Classifier(SCORES)) | Nothing()
 
 
-def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) -> CrossfitScores:
+def honest_scores(
+    X: Any,
+    s: ArrayLike,
+    transform: Any,
+    seed: int,
+    caller: str,
+    *,
+    parameter: str = "transform",
+    cv: Any = N_FOLDS,
+    n_jobs: int | None = None,
+) -> CrossfitScores:
     """Score every row by classifiers that were fitted on other rows.
 
     ``"auto"`` goes from the simplest classifier to the more complex one, and takes that only if
-    it tells labeled from unlabeled rows apart significantly better.
+    it tells labeled from unlabeled rows apart significantly better. ``parameter`` is the caller's
+    word for ``transform``.
     """
-    classifier = named_classifier(transform, "transform", caller)
+    classifier = named_classifier(transform, parameter, caller)
+
+    def scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
+        return crossfit(classifier, X, s, cv=cv, n_jobs=n_jobs, random_state=seed)
+
     try:
-        return best_scores(X, s, classifier, seed)
+        return best_scores(X, s, classifier, seed, scored)
     except InvalidInputError as error:
         labeled = label_masks(s, caller)[0]
         different = len(np.unique(bundle_rows(X, None, len(labeled), caller)[labeled]))
-        if different >= N_FOLDS:
+        if not isinstance(cv, int) or different >= cv:
             raise
         raise InvalidInputError(
-            f"{caller} needs at least {N_FOLDS} different labeled rows in X: each is scored by a "
+            f"{caller} needs at least {cv} different labeled rows in X: each is scored by a "
             f"classifier that has seen no copy of it. Got {different:,}. Pass more columns, or "
             f"scores instead of X."
         ) from error
@@ -93,7 +108,7 @@ def honest_scores(X: Any, s: ArrayLike, transform: Any, seed: int, caller: str) 
         reason = str(error).splitlines()[0].rstrip(".:")
         raise InvalidInputError(
             f"{caller} cannot fit a classifier to X. Got: {brief(reason, 200)}. Encode words and "
-            f"impute missing values first, or pass a classifier that takes X for transform."
+            f"impute missing values first, or pass a classifier that takes X for {parameter}."
         ) from error
 
 
@@ -105,16 +120,8 @@ def named_classifier(choice: Any, parameter: str, caller: str) -> Any:
     return CLASSIFIERS[choice]()
 
 
-def _scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
-    return crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
-
-
 def best_scores(
-    X: Any,
-    s: ArrayLike,
-    classifier: Any,
-    seed: int,
-    score: Callable[..., CrossfitScores] = _scored,
+    X: Any, s: ArrayLike, classifier: Any, seed: int, score: Callable[..., CrossfitScores]
 ) -> CrossfitScores:
     """Score the rows by a classifier, or for "auto" by the one that the rule above prefers."""
     if not isinstance(classifier, str):

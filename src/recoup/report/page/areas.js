@@ -182,8 +182,11 @@ const AreaIntervals = (() => {
       ends.push([value(low), value(high)]);
     }
     const limits = mover(raw, ends);
-    if (!model.weighted && !model.nKnown) return limits;
-    return stretched(raw, limits, areaStretch(model, { alpha, beta }, mixture, roc, spec, groups));
+    let stretch = model.times[spec.key] ?? 1;
+    if (model.weighted || model.nKnown) {
+      stretch *= areaStretch(model, { alpha, beta }, mixture, roc, spec, groups);
+    }
+    return stretched(raw, limits, stretch);
   }
 
   function areaStretch(model, { alpha, beta }, mixture, roc, spec, groups) {
@@ -260,7 +263,8 @@ const AreaIntervals = (() => {
       area({ [name]: lows[name] }),
       area({ [name]: highs[name] }),
     ]);
-    return mover(area(), ends);
+    const value = area();
+    return stretched(value, mover(value, ends), model.times[spec.key] ?? 1);
   }
 
   function areaIntervals(model, shares, mixture, roc) {

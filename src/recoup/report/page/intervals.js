@@ -113,7 +113,8 @@ const Intervals = (() => {
         value[key],
         ends.map(([low, high]) => [low[key], high[key]]),
       );
-      limits[key] = stretches ? stretched(value[key], around, stretches[key]) : around;
+      const stretch = (stretches?.[key] ?? 1) * (model.times[key] ?? 1);
+      limits[key] = stretched(value[key], around, stretch);
       if (drawn) limits[key] = mover(value[key], [limits[key], drawn[key]]);
     }
     return limits;

@@ -227,6 +227,8 @@ def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
         },
         "open": {"alpha": alpha_open, "beta": beta_open},
         "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
+        # Those of the threshold as it was made, where models of halves say how much rows depend.
+        "times": _times(evaluation),
         "beyond": _beyond(evaluation),
         "leak": _leak(evaluation),
     }
@@ -245,6 +247,11 @@ def _student_series(confidence: float) -> FloatArray:
 
     series = Chebyshev.interpolate(logarithms, STUDENT_DEGREE, domain=[0.0, 1.0])
     return np.asarray(series.coef, float)
+
+
+def _times(evaluation: Evaluation) -> dict[str, float]:
+    """By how much rows that are not independent widen the interval of each metric."""
+    return evaluation.given.widening(evaluation.mixture, evaluation.threshold)
 
 
 def _leak(evaluation: Evaluation) -> dict[str, Any]:
@@ -281,6 +288,7 @@ def _beyond(evaluation: Evaluation) -> dict[str, tuple[float, float]]:
         evaluation.scheme,
         evaluation.threshold,
         evaluation.confidence,
+        _times(evaluation),
     )
     found = {}
     for key, (low, high) in limits.items():

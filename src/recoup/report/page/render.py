@@ -267,14 +267,20 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     # Only weighted rows are counted in floating point.
     if evaluation.given.counts.labeled.dtype.kind == "f":
         given["sample_weight"] = "sample_weight"
-    *names, last = ["s", "scores", *(value for value in given.values() if value.isidentifier())]
+    rows = ["s", "scores"]
+    if evaluation.given.crossfitted is not None and function == "evaluate":
+        rows = ["crossfitted"]
+    elif evaluation.given.scored != "once":
+        named.append("scored")
+    *names, last = [*rows, *(value for value in given.values() if value.isidentifier())]
     for name in named:
-        given[name] = repr(getattr(evaluation, name))
+        source = evaluation.given if name == "scored" else evaluation
+        given[name] = repr(getattr(source, name))
     arguments = ", ".join(f"{name}={value}" for name, value in given.items())
     return (
-        f"recoup.{function}(s, scores, {arguments})",
-        f"Here {', '.join(names)} and {last} must be the same as for this page. The random seed "
-        f"was the default, random_state=0, unless another was given.",
+        f"recoup.{function}({', '.join(rows)}, {arguments})",
+        f"Here {', '.join(names)}{' and ' if names else ''}{last} must be the same as for this "
+        f"page. The random seed was the default, random_state=0, unless another was given.",
     )
 
 
