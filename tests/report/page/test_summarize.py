@@ -19,6 +19,7 @@ from recoup.report import Report, summarize
 from recoup.report.page.models import about_leader, summarize_comparison
 from recoup.report.page.render import FIGURES, shorten
 from recoup.report.page.verdict import headline, of_ten, verdict
+from recoup.scores.crossfit import CrossfitScores
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -527,3 +528,18 @@ def test_pictures_of_the_page(evaluation):
     estimated = Report(simulated(alpha="dedpul", n_boot=0), "Title").to_html()
     assert 'id="figure-calibration"' not in estimated
     assert 'id="figure-prior"' in estimated or 'id="figure-members"' in estimated
+
+
+def test_the_call_says_that_rows_were_scored_by_other_folds():
+    page = html.unescape(Report(simulated(scored="crossfit", n_boot=0), "Title").to_html())
+    call = re.search("<pre><code>(.*?)</code></pre>", page).group(1)
+    assert call.startswith("recoup.evaluate(s, scores, alpha=0.1")
+    assert "scored='crossfit'" in call
+    rng = np.random.default_rng(0)
+    s = (np.arange(600) < 100).astype(int)
+    place = np.arange(600)[None] % 5
+    folds = CrossfitScores(s, rng.normal(s), place, "any", "predict_proba", auc_pu=0.8)
+    result = recoup.evaluate(folds, alpha=0.1, n_boot=0)
+    page = html.unescape(Report(result, "Title").to_html())
+    assert "recoup.evaluate(crossfitted, alpha=0.1" in page
+    assert "Here crossfitted must be the same as for this page" in page
