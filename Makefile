@@ -19,8 +19,8 @@ help:
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
 	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
 	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped'
-	@echo 'make study         measure how often intervals, bounds and the test of labels at random'
-	@echo '                   hold what they claim: the last takes hours'
+	@echo 'make study         measure how often intervals, bounds, tests of models and the test of'
+	@echo '                   labels at random hold what they claim: the last takes hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
@@ -77,6 +77,7 @@ reproduce: data $(VENV)/.installed-cluster
 study: $(VENV)/.installed
 	$(BIN)/python -m tools.studies.intervals
 	$(BIN)/python -m tools.studies.bounds
+	$(BIN)/python -m tools.studies.compare_level
 	@mkdir -p $(RECOUP_STUDY)
 	$(BIN)/python -m tools.studies.scar_test --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
 

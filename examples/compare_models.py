@@ -14,6 +14,8 @@ scores = {name: example.scores[column] for name, column in models.items()}
 comparison = recoup.compare(example.s, scores, alpha=(0.2, 0.35), metric="accuracy", threshold="f1")
 print(comparison)
 print(comparison.difference("boosting", "logistic", "accuracy"))
+equal = recoup.compare(example.s, scores, alpha=(0.2, 0.35), metric="accuracy")
+print(f"At {equal.at}: {equal.difference('boosting', 'logistic')}")
 for win in comparison.wins:
     if win.metric == "accuracy":
         print(f"{win.model} is more accurate for alpha {win.alpha_low:.2f} to {win.alpha_high:.2f}")

@@ -574,3 +574,26 @@ def test_interrupt_ends_with_130(scores, folder, monkeypatch):
     assert result.exit_code == 130
     assert "Traceback" not in result.output
     assert [path.name for path in folder.iterdir()] == ["scores.csv"]
+
+
+def test_compare_takes_a_queue_and_weights(folder):
+    s, score = ramp()
+    weights = np.where(np.arange(len(s)) % 3 == 0, 2.0, 1.0)
+    path = write_csv(folder / "both.csv", flagged=s, p=score, q=score[::-1], w=weights)
+    both = ("compare", path, "--score", "p", "--score", "q", "--label", "flagged", "--alpha", 0.1)
+    result = run(*both, "--queue", 0.3, "--weight", "w", "--json", *QUICK)
+    direct = recoup.compare(
+        s,
+        {"p": score, "q": score[::-1]},
+        alpha=0.1,
+        beta=1.0,
+        queue=0.3,
+        sample_weight=weights,
+        n_boot=200,
+    )
+    assert json.loads(result.stdout) == json.loads(json.dumps(direct.to_dict()))
+    twice = run(*both, "--queue", 10, "--recall", 0.5, *QUICK)
+    assert twice.exit_code == 2
+    assert "Got queue and recall" in " ".join(twice.stderr.split())
+    told = run(*both, "--recall", 0.5, "--metric", "precision", *QUICK)
+    assert "at recall 0.5" in " ".join(told.stdout.split())

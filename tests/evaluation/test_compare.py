@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 
 from recoup import Interval, compare, evaluate
 from recoup.exceptions import InvalidInputError
+from tools.studies.compare_level import draw, p_values
 
 
 def two_models(rng, n, pi=0.3, label_frequency=0.3):
@@ -55,27 +56,40 @@ def test_pairing_helps(found):
 
 def test_a_model_against_itself():
     s, y, a, _ = two_models(np.random.default_rng(1), 3000)
-    same = compare(
-        s, {"a": a, "copy": 3 * a}, alpha=y[s == 0].mean(), threshold="youden", n_boot=20
-    )
-    item = same.difference("a", "copy")
-    assert item.difference == pytest.approx(0.0)
-    assert item.upper - item.lower == pytest.approx(0.0, abs=1e-9)
-    assert item.p_value == 1.0
+    same = compare(s, {"a": a, "copy": 3 * a}, alpha=y[s == 0].mean(), n_boot=20)
+    for key in ("roc_auc", "f1"):
+        item = same.difference("a", "copy", key)
+        assert item.difference == pytest.approx(0.0)
+        assert item.upper - item.lower == pytest.approx(0.0, abs=1e-9)
+        assert item.p_value == 1.0
 
 
-def test_p_values_are_uniform_without_a_difference():
-    p_values = []
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        y = rng.random(1200) < 0.3
-        s = (y & (rng.random(1200) < 0.3)).astype(int)
-        shared = rng.normal(size=1200)
-        models = {name: 2 * y + 0.7 * shared + 0.71 * rng.normal(size=1200) for name in ("a", "b")}
-        item = compare(s, models, alpha=0.23, threshold=1.0, n_boot=0).difference("a", "b")
-        p_values.append(item.p_value)
-    assert np.mean(np.array(p_values) < 0.05) <= 0.13
-    assert 0.4 < np.mean(p_values) < 0.6
+@pytest.mark.parametrize("at", ["threshold", "queue", "recall"])
+def test_equal_models_are_rarely_told_apart_and_unequal_ones_often(at):
+    """Up to three standard errors of so few simulations."""
+    keys = ["roc_auc", "brier", "accuracy", "f1", "precision"]
+
+    def simulated(n, gap):
+        found = [p_values((1500, 0.3, 0.4, at), seed, gap) for seed in range(n)]
+        return np.array([[one[key] for key in keys] for one in found])
+
+    equal = simulated(120, 0.0)
+    assert ((equal < 0.05).mean(axis=0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 120)).all()
+    assert (np.abs(equal.mean(axis=0) - 0.5) <= 3 * np.sqrt(1 / 12 / 120)).all()
+    power = (simulated(15, 0.8) < 0.05).mean(axis=0)
+    assert (power[:4] >= 0.8).all()
+    # At one threshold the worse model flags fewer rows, which costs it little precision.
+    assert power[4] >= (0.25 if at == "threshold" else 0.8)
+
+
+@pytest.mark.parametrize("at", ["queue", "recall"])
+def test_the_study_of_the_level_does_what_compare_does(at):
+    cell = (1500, 0.3, 0.4, at)
+    s, scores = draw(cell, 3, 0.2)
+    given = {"recall": 0.8} if at == "recall" else {}
+    found = compare(s, scores, alpha=0.3 * 0.6 / (1 - 0.3 * 0.4), n_boot=0, **given)
+    expected = {item.metric: item.p_value for item in found.differences}
+    assert p_values(cell, 3, 0.2) == pytest.approx(expected, nan_ok=True)
 
 
 def test_uncertain_alpha_widens_differences(found):
@@ -133,7 +147,7 @@ def test_the_better_model_can_depend_on_alpha():
     s = (y & (rng.random(n) < 0.2)).astype(int)
     x = rng.normal(size=n) + 1.5 * y
     models = {"cautious": (x >= 1.6).astype(float), "generous": (x >= 0.4).astype(float)}
-    comparison = compare(s, models, alpha=0.35, n_boot=0)
+    comparison = compare(s, models, alpha=0.35, threshold=0.5, n_boot=0)
     ranges = [item for item in comparison.wins if item.metric == "accuracy"]
     assert [item.model for item in ranges] == ["cautious", "generous"]
     assert ranges[0].alpha_low == 0.0
@@ -162,11 +176,15 @@ def test_output(found):
     comparison = found[-1]
     plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert plain["ranking"] == ["a", "b"]
+    assert plain["at"] == {"kind": "threshold", "value": 1.0, "words": "threshold 1"}
     assert set(plain["models"]) == {"a", "b"}
     frame = comparison.to_frame()
     assert {"metric", "first", "second", "difference", "lower", "upper"} <= set(frame.columns)
     assert repr(comparison).startswith("Comparison(roc_auc: a 0.9")
     assert "a - b" in comparison._repr_html_()
+
+
+BOTH = {"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}
 
 
 @pytest.mark.parametrize(
@@ -176,11 +194,21 @@ def test_output(found):
         ({"a": [1, 2, 3, 4], "b": [1, 2, 3]}, {}, "'b'.* 4 and 3"),
         ({"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}, {"metric": "auc"}, "no metric 'auc'"),
         ({"a": [1, 2, 3, 4], "b": [1, 2, 3, 5]}, {"metric": "brier"}, r"scores in \[0, 1\]"),
+        (BOTH, {"queue": 2, "recall": 0.5}, "Got queue and recall. Drop all but one"),
+        (BOTH, {"queue": 0}, "number of rows, or a share"),
+        (BOTH, {"queue": True}, "number of rows, or a share"),
+        (BOTH, {"queue": 4}, "shorter than all 4 rows"),
+        (BOTH, {"recall": 1.0}, "recall between 0 and 1"),
+        (BOTH, {"threshold": np.inf}, "finite threshold"),
+        (BOTH, {"threshold": "roc_auc"}, "'roc_auc', which is not"),
+        (BOTH, {"threshold": "f"}, "no metric 'f'"),
+        (BOTH, {"alpha": None}, "compare needs alpha"),
+        (BOTH, {"propensity": [0.5] * 4}, "compare takes alpha or propensity"),
     ],
 )
 def test_bad_input(scores, options, words):
     with pytest.raises(InvalidInputError, match=words):
-        compare([1, 0, 1, 0], scores, alpha=0.1, n_boot=0, **options)
+        compare([1, 0, 1, 0], scores, **({"alpha": 0.1, "n_boot": 0} | options))
 
 
 def test_certain_and_undefined_differences():
@@ -206,3 +234,109 @@ def test_known_negatives_are_rows_like_any_other():
     truth = sk.accuracy_score(y, a >= 1) - sk.accuracy_score(y, b >= 1)
     assert item.lower <= truth <= item.upper
     assert item.p_value < 0.05
+
+
+def test_models_flag_as_many_rows_as_there_are_positives():
+    s, y, a, b = two_models(np.random.default_rng(0), 4000)
+    alpha = y[s == 0].mean()
+    found = compare(s, {"a": a, "b": np.exp(b)}, alpha=alpha, n_boot=0)
+    assert found.at.kind == "queue"
+    assert found.at.value == pytest.approx(y.sum())
+    for name, scores in (("a", a), ("b", np.exp(b))):
+        assert (scores >= found.evaluations[name].threshold).sum() == pytest.approx(y.sum(), abs=1)
+    # Where as many rows are flagged, recall and precision are one thing told in two ways.
+    ratios = {
+        item.difference / (item.upper - item.lower)
+        for item in (found.difference("a", "b", key) for key in ("recall", "precision", "accuracy"))
+    }
+    assert max(ratios) == pytest.approx(min(ratios), rel=0.02)
+
+
+@pytest.mark.parametrize(("queue", "rows"), [(300, 300), (0.1, 400)])
+def test_a_queue_is_a_number_or_a_share_of_the_rows(queue, rows):
+    s, _, a, b = two_models(np.random.default_rng(0), 4000)
+    found = compare(s, {"a": a, "b": b}, alpha=0.2, queue=queue, n_boot=0)
+    assert str(found.at) == f"queue {rows} rows"
+    assert [(x >= found.evaluations[k].threshold).sum() for k, x in (("a", a), ("b", b))] == [
+        rows,
+        rows,
+    ]
+    control = compare(s, {"a": a, "b": b}, alpha=0.2, scheme="case-control", queue=300, n_boot=0)
+    assert (a[s == 0] >= control.evaluations["a"].threshold).sum() == 300
+
+
+def test_at_equal_recall_the_recall_itself_is_not_tested():
+    s, _, a, b = two_models(np.random.default_rng(0), 4000)
+    found = compare(s, {"a": a, "b": b}, alpha=0.2, recall=0.8, n_boot=0)
+    for one in found.evaluations.values():
+        assert one["recall"].recovered == pytest.approx(0.8, abs=0.005)
+    held = found.difference("a", "b", "recall")
+    assert np.isnan([held.lower, held.upper, held.p_value, held.p_adjusted]).all()
+    assert found.difference("a", "b", "precision").p_value < 0.01
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["at"]["words"] == "recall 0.8"
+
+
+def test_models_with_thresholds_of_their_own_are_not_tested_there():
+    s, _, a, b = two_models(np.random.default_rng(0), 4000)
+    found = compare(s, {"a": a, "b": b}, alpha=0.2, threshold="f1", n_boot=20)
+    assert "own-cuts" in {note.code for note in found.notes}
+    assert str(found.at) == "the best threshold of each model by f1"
+    item = found.difference("a", "b", "f1")
+    values = [found.evaluations[name]["f1"].recovered for name in ("a", "b")]
+    assert item.difference == pytest.approx(values[0] - values[1])
+    assert np.isnan([item.lower, item.upper, item.p_value, item.p_adjusted]).all()
+    assert found.difference("a", "b", "roc_auc").p_value < 0.05
+    assert [item.metric for item in found.differences] == [
+        key for key in found.evaluations["a"] if key not in ("pr_auc", "brier", "log_loss")
+    ]
+
+
+def test_ties_may_not_let_models_be_cut_alike():
+    s, _, a, b = two_models(np.random.default_rng(0), 4000)
+    models = {"a": np.round(a), "b": b}
+    found = compare(s, models, alpha=0.2, queue=700, n_boot=0)
+    note = next(note for note in found.notes if note.code == "unequal-cuts")
+    assert "queue 700 rows" in note
+    assert "b 700" in note
+    known = found.evaluations["a"].threshold
+    assert known == np.round(known)
+    fine = compare(s, {"a": np.round(a, 2), "b": b}, alpha=0.2, queue=700, n_boot=0)
+    assert "unequal-cuts" not in {note.code for note in fine.notes}
+
+
+def test_weights_and_propensities_reach_evaluations_and_differences():
+    s, y, a, b = two_models(np.random.default_rng(4), 6000)
+    weight = np.random.default_rng(5).uniform(0.2, 2.0, size=len(s))
+    weight[:50] = 0.0
+    alpha = y[s == 0].mean()
+    weighted = compare(s, {"a": a, "b": b}, alpha=alpha, sample_weight=weight, n_boot=0)
+    alone = evaluate(
+        s,
+        a,
+        alpha=alpha,
+        sample_weight=weight,
+        threshold=weighted.evaluations["a"].threshold,
+        n_boot=0,
+    )
+    assert weighted.evaluations["a"]["f1"] == alone["f1"]
+    flagged = weight[a >= weighted.evaluations["a"].threshold].sum()
+    assert flagged == pytest.approx(weighted.at.value, rel=0.005)
+    same = compare(s, {"a": a, "b": b}, alpha=alpha, sample_weight=np.full(len(s), 3.0), n_boot=0)
+    plain = compare(s, {"a": a, "b": b}, alpha=alpha, n_boot=0)
+    biased = compare(s, {"a": a, "b": b}, propensity=np.full(len(s), 0.3), n_boot=0)
+    for key in ("roc_auc", "average_precision", "f1"):
+        one, other = plain.difference("a", "b", key), same.difference("a", "b", key)
+        assert (other.difference, other.lower, other.upper) == pytest.approx(
+            (one.difference, one.lower, one.upper)
+        )
+        item = biased.difference("a", "b", key)
+        # Equal propensities say the same as an alpha, which then comes from the rows.
+        assert item.difference == pytest.approx(one.difference, abs=0.02)
+        assert item.upper - item.lower == pytest.approx(one.upper - one.lower, rel=0.15)
+
+
+def test_single_precision_scores_keep_their_queue():
+    s, _, a, b = two_models(np.random.default_rng(0), 3000)
+    models = {"a": a.astype(np.float32), "b": b.astype(np.float32)}
+    found = compare(s, models, alpha=0.2, queue=500, n_boot=0)
+    assert [(x >= found.evaluations[k].threshold).sum() for k, x in models.items()] == [500, 500]

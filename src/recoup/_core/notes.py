@@ -19,6 +19,8 @@ CODES = {
     "inverted": "labeled rows score lower than unlabeled ones",
     "labels-unchecked": "a few wrong labels would move the numbers by more than their intervals",
     "shared-prior": "alpha is the same for all models, estimated from the scores of one",
+    "own-cuts": "each model has a threshold of its own, chosen on the rows that it is judged by",
+    "unequal-cuts": "tied scores do not let all models be cut alike",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

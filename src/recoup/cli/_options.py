@@ -60,6 +60,7 @@ Threshold = Annotated[
         "youden.",
     ),
 ]
+Weight = Annotated[str | None, typer.Option(help="Column with row weights.")]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[
     int,

@@ -21,7 +21,7 @@ from recoup.cli._options import (
     ReportPath,
     SchemeOption,
     Seed,
-    Threshold,
+    Weight,
     about_work,
     as_threshold,
     check_prior,
@@ -60,9 +60,29 @@ def compare(
     beta: Beta = None,
     scheme: SchemeOption = "single-sample",
     metric: Annotated[str, typer.Option(help="What to compare by.")] = "roc_auc",
-    threshold: Threshold = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T|METRIC",
+            help="Rows with this score or more are flagged, for every model; or the metric to "
+            "maximise for each, which leaves metrics at a threshold without p-values.",
+        ),
+    ] = None,
+    queue: Annotated[
+        float | None,
+        typer.Option(
+            metavar="ROWS|SHARE",
+            help="How many rows each model flags, or which share of them. By default as many as "
+            "there are positives.",
+        ),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Which share of the positives each model finds."),
+    ] = None,
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
+    weight: Weight = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -76,6 +96,9 @@ def compare(
             "Give --score once for each column of scores."
         )
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
+    from recoup.evaluation.cuts import read_cut
+
+    read_cut(as_threshold(threshold), queue, recall)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.data.readers import read_columns
@@ -83,7 +106,8 @@ def compare(
     from recoup.report import Report
 
     with progress(about_work(f"Comparing {len(names)} models", given), as_json):
-        columns = read_columns(file, list(dict.fromkeys([label, *names])), label)
+        others = [label] if weight is None else [label, weight]
+        columns = read_columns(file, list(dict.fromkeys([*others, *names])), label)
         comparison = run(
             columns[label],
             {name: columns[name] for name in names},
@@ -92,9 +116,12 @@ def compare(
             scheme=scheme,  # type: ignore[arg-type]
             metric=metric,
             threshold=as_threshold(threshold),
+            queue=queue,
+            recall=recall,
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
+            sample_weight=None if weight is None else columns[weight],
         )
         title = f"{len(names)} models in {Path(file).name}"
         written = []
@@ -112,8 +139,11 @@ def compare(
                 "scheme": scheme,
                 "metric": metric,
                 "threshold": threshold,
+                "queue": queue,
+                "recall": recall,
                 "confidence": confidence,
                 "n-boot": n_boot,
+                "weight": weight,
                 "seed": seed,
             }
             command = command_line("compare", file, options)
@@ -135,6 +165,8 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     name = metric_spec(metric, "compare").label
     some = next(iter(comparison.evaluations.values()))
     interval = f"{show_percent(some.confidence)} interval"
+    if metric_spec(metric, "compare").kind == "point":
+        title += f", at {comparison.at}"
     if some.prior_estimate is not None:
         title += f", alpha {some.prior}"
     numbers = (f"{name} (PU)", "Recovered", interval)

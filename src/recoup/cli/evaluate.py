@@ -23,6 +23,7 @@ from recoup.cli._options import (
     SchemeOption,
     Seed,
     Threshold,
+    Weight,
     about_work,
     as_threshold,
     check_prior,
@@ -61,7 +62,7 @@ def evaluate(
     threshold: Threshold = None,
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
-    weight: Annotated[str | None, typer.Option(help="Column with row weights.")] = None,
+    weight: Weight = None,
     scored: Annotated[
         str,
         typer.Option(

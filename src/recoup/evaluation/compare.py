@@ -7,30 +7,28 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from recoup._core.checks import (
     FloatArray,
     Scheme,
     as_numbers,
     check_same_length,
+    check_scheme,
     label_masks,
 )
-from recoup._core.multiplicity import holm
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.random import RandomState, as_seed
 from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.cuts import Cut, cut_notes, in_rows, nearest_cut, read_cut
 from recoup.evaluation.evaluate import evaluate
-from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior
+from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior, read_input
+from recoup.evaluation.paired import PairedRows, Scored, paired_differences
 from recoup.evaluation.results import Evaluation
-from recoup.evaluation.uncertainty import N_DRAWS, tails
 from recoup.exceptions import InvalidInputError
-from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
-from recoup.metrics.curves import recovered_roc
-from recoup.metrics.measure import measure
-from recoup.metrics.rates import Mixture
+from recoup.metrics.rates import check_propensity_alone
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
@@ -39,19 +37,27 @@ def compare(
     s: ArrayLike,
     scores: Mapping[str, ArrayLike],
     *,
-    alpha: Any,
+    alpha: Any = None,
     beta: Any = None,
     scheme: Scheme = "single-sample",
     metric: str = "roc_auc",
     threshold: float | str | None = None,
+    queue: float | None = None,
+    recall: float | None = None,
     confidence: float = 0.95,
     n_boot: int = 2000,
     random_state: RandomState = 0,
+    sample_weight: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
-    Differences are paired: every row's influence on the first model's metric is set against its
-    influence on the second's, so that what both models find easy or hard cancels.
+    Differences are paired: how much every row moves the first model's metric is set against how
+    much it moves the second's, so that what both models find easy or hard cancels.
+
+    Metrics at a threshold need something that all models have in common there. By default they
+    flag the same number of rows: as many as there are positives. Thresholds that are looked up in
+    the rows, as those of a queue or a recall are, count with their own error.
 
     Parameters
     ----------
@@ -59,29 +65,40 @@ def compare(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : mapping of str to array-like of shape (n,)
         The scores of each model, at least two.
-    alpha : float, (low, high), draws, prior estimate or "estimate"
+    alpha : float, (low, high), draws, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows, as for :func:`recoup.evaluate`. With
         ``"estimate"`` or the key of an estimator it is estimated once for all models, from the
         scores that tell labeled from unlabeled rows best: any others can only raise the share of
-        positives that seems possible.
-    beta : float, draws or "estimate", default=1.0
-        Share of true positives among the labeled rows. ``"estimate"`` goes with an alpha that is
-        estimated too.
+        positives that seems possible. Left out only with ``propensity``.
+    beta : float, draws or "estimate", optional
+        Share of true positives among the labeled rows, as for :func:`recoup.evaluate`.
+        ``"estimate"`` goes with an alpha that is estimated too.
     scheme : {"single-sample", "case-control"}, default="single-sample"
         Whether performance is about all rows, or about the unlabeled rows alone.
     metric : str, default="roc_auc"
         Key of the metric that ranks the models; differences are given for all metrics.
     threshold : float or str, optional
-        Where scores become predictions (``score >= threshold``), or the name of a metric to
-        maximize for each model. By default 0.5 if all scores of a model lie in [0, 1], or
-        where a row is as likely positive as not if they are chances of having a label; else
-        where its Youden's J is largest.
+        One threshold for all models (``score >= threshold`` is flagged), if their scores mean the
+        same. Or the name of a metric to maximize for each model: then differences of metrics at a
+        threshold have no interval and no p-value, because the best of many thresholds on the same
+        rows differs between equal models too.
+    queue : float, optional
+        How many rows each model flags; below 1, which share of the rows. By default as many as
+        there are positives. In the case-control scheme only unlabeled rows count.
+    recall : float, optional
+        Flag as many rows as it takes each model to find this share of the positives.
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
-        Bootstrap replicates for areas and bands of each model. 0 leaves them out.
+        Permutations and bootstrap replicates of each model's evaluation, as for
+        :func:`recoup.evaluate`. Differences need none.
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
+    sample_weight : array-like of shape (n,), optional
+        Row weights. A queue is then counted in weight.
+    propensity : array-like of shape (n,), optional
+        P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
+        the place of alpha.
 
     Returns
     -------
@@ -94,11 +111,14 @@ def compare(
     >>> positive = rng.random(4000) < 0.3
     >>> s = (positive & (rng.random(4000) < 0.4)).astype(int)
     >>> good = rng.normal(2.0 * positive)
-    >>> comparison = compare(
-    ...     s, {"good": good, "noisy": good + rng.normal(size=4000)}, alpha=0.2, threshold=1.0
-    ... )
+    >>> models = {"good": good, "noisy": good + rng.normal(size=4000)}
+    >>> comparison = compare(s, models, alpha=0.2)
     >>> comparison.difference("good", "noisy")
     Difference(roc_auc: good - noisy = +0.07976 [+0.06041, +0.09911], p=...)
+    >>> str(comparison.at)
+    'queue 1,178 rows'
+    >>> compare(s, models, alpha=0.2, queue=500).difference("good", "noisy", "precision")
+    Difference(precision: good - noisy = +0.1046 [+0.01765, +0.1916], p=0.018)
     """
     if len(scores) < 2:
         raise InvalidInputError(
@@ -106,27 +126,22 @@ def compare(
             f"Pass scores={{'a': scores_a, 'b': scores_b}}, or use evaluate for one."
         )
     metric_spec(metric, "compare")
+    check_scheme(scheme, "compare")
     check_confidence(confidence, "compare")
-    wanted = estimation_method(alpha, beta, "compare")
+    cut = read_cut(threshold, queue, recall)
+    wanted = None
+    if propensity is not None:
+        check_propensity_alone(alpha, 1.0 if beta is None else beta, scheme, "compare")
+    else:
+        wanted = estimation_method(alpha, beta, "compare")
+        if wanted is None:
+            Prior.of(alpha, 1.0 if beta is None else beta, "compare")
     # One number for all models, so that they are judged on the same draws.
     seed = as_seed(random_state, "compare")
-    labeled, unlabeled, negative = label_masks(s, "compare")
-    if negative is not None and scheme == "single-sample":
-        unlabeled = unlabeled | negative
-    masks = (labeled, unlabeled)
-    columns: dict[str, FloatArray] = {}
-    for name, values in scores.items():
-        columns[name] = as_numbers(values, f"scores of {name!r}", "compare")
-        check_same_length(masks[0], columns[name], f"s and scores of {name!r}", "compare")
-        if not np.isfinite(columns[name]).all():
-            raise InvalidInputError(
-                f"compare needs every score to be a finite number. Got "
-                f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
-                f"{name!r}. Drop or impute those rows for all models."
-            )
+    columns = _columns(s, scores)
     notes: list[Note] = []
     if wanted is not None:
-        best, prior = _shared_prior(s, columns, alpha, beta, confidence, seed)
+        best, prior = _shared_prior(s, columns, alpha, beta, confidence, seed, sample_weight)
         alpha, beta = prior.estimate, None if beta is None else 1.0
         notes.append(
             Note(
@@ -135,19 +150,26 @@ def compare(
                 f"{best!r}, which tell labeled from unlabeled rows best.",
             )
         )
+    options: dict[str, Any] = {
+        "alpha": alpha,
+        "beta": beta,
+        "scheme": scheme,
+        "sample_weight": sample_weight,
+        "propensity": propensity,
+    }
+    cut, thresholds, reached, moving = _thresholds(cut, s, columns, options)
     evaluations = {
         name: evaluate(
             s,
-            values,
-            alpha=alpha,
-            beta=beta,
-            scheme=scheme,
-            threshold=threshold,
+            # Those that came, for single precision also rounds a threshold.
+            scores[name],
+            threshold=thresholds[name],
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
+            **options,
         )
-        for name, values in columns.items()
+        for name in columns
     }
     shared = set.intersection(*(set(one) for one in evaluations.values()))
     if metric not in shared:
@@ -156,24 +178,111 @@ def compare(
             reason = "it needs scores in [0, 1] from every model"
         raise InvalidInputError(f"compare cannot rank by {metric!r}: {reason}.")
     keys = [key for key in next(iter(evaluations.values())) if key in shared]
-    places = {
-        name: [_bins_of(columns[name][mask], one) for mask in masks]
+    models = {
+        name: Scored.of(
+            one.table, scheme, one.threshold, columns[name], cut.held if name in moving else None
+        )
         for name, one in evaluations.items()
     }
-    rng = np.random.default_rng(seed)
-    found: dict[str, list[Difference]] = {
-        key: [] for key in keys if metric_spec(key, "compare").row_effects is not None
-    }
-    for first, second in combinations(evaluations, 2):
-        for key, item in _paired(evaluations, places, first, second, list(found), rng).items():
-            found[key].append(item)
-    differences = tuple(item for items in found.values() for item in _holm(items))
+    differences = _differences(
+        _rows(s, scheme, sample_weight, propensity), models, evaluations, keys, cut
+    )
+    notes += cut_notes(cut, reached)
     estimate = next(iter(evaluations.values())).prior_estimate
     about_alpha = [] if estimate is None else prior_notes(estimate)
     notes += about_alpha
     for name, one in evaluations.items():
         notes += [note.about(name) for note in one.notes if note not in about_alpha]
-    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes))
+    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes), cut)
+
+
+def _differences(
+    rows: PairedRows,
+    models: dict[str, Scored],
+    evaluations: dict[str, Evaluation],
+    keys: list[str],
+    cut: Cut,
+) -> tuple[Difference, ...]:
+    """Differences of all metrics, in the order of the metrics."""
+    one = next(iter(evaluations.values()))
+    wanted = [spec for key in keys if (spec := metric_spec(key, "compare")).row_effects is not None]
+    untested = [spec for spec in wanted if cut.kind == "best" and spec.kind == "point"]
+    tested = [spec for spec in wanted if spec not in untested]
+    found = paired_differences(rows, models, tested, one.prior, one.confidence)
+    for spec in untested:
+        for first, second in combinations(evaluations, 2):
+            gap = evaluations[first][spec.key].recovered - evaluations[second][spec.key].recovered
+            found.append(Difference(spec.key, first, second, gap, np.nan, np.nan, np.nan))
+    order = [spec.key for spec in wanted]
+    return tuple(sorted(found, key=lambda item: order.index(item.metric)))
+
+
+def _columns(s: ArrayLike, scores: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Check the scores of every model."""
+    labeled = label_masks(s, "compare")[0]
+    columns: dict[str, FloatArray] = {}
+    for name, values in scores.items():
+        columns[name] = as_numbers(values, f"scores of {name!r}", "compare")
+        check_same_length(labeled, columns[name], f"s and scores of {name!r}", "compare")
+        if not np.isfinite(columns[name]).all():
+            raise InvalidInputError(
+                f"compare needs every score to be a finite number. Got "
+                f"{int((~np.isfinite(columns[name])).sum()):,} missing or infinite scores of "
+                f"{name!r}. Drop or impute those rows for all models."
+            )
+    return columns
+
+
+def _rows(
+    s: ArrayLike, scheme: Scheme, sample_weight: ArrayLike | None, propensity: ArrayLike | None
+) -> PairedRows:
+    """Say how each row is counted, the same for all models."""
+    labeled, unlabeled, negative = label_masks(s, "compare")
+    known = np.zeros(len(labeled), bool) if negative is None else negative
+    weight = np.ones(len(labeled))
+    if sample_weight is not None:
+        weight = as_numbers(sample_weight, "sample_weight", "compare")
+    if propensity is not None:
+        chance = np.where(labeled, as_numbers(propensity, "propensity", "compare"), 1.0)
+        return PairedRows(labeled, np.ones_like(labeled), known, weight, weight / chance)
+    if scheme == "single-sample":
+        unlabeled = unlabeled | known
+    return PairedRows(labeled, unlabeled, known, weight, weight)
+
+
+def _thresholds(
+    cut: Cut | None, s: ArrayLike, columns: dict[str, FloatArray], options: dict[str, Any]
+) -> tuple[Cut, dict[str, float | str], dict[str, float], set[str]]:
+    """Find each model's threshold.
+
+    Returns
+    -------
+    cut : Cut
+        What the models have in common, a queue as a number of rows.
+    thresholds : dict of str to float or str
+        By name of the model; the key of a metric where evaluate chooses.
+    reached : dict of str to float
+        The queue or the recall at each of them.
+    moving : set of str
+        Models whose threshold other rows would move.
+    """
+    if cut is not None and cut.held is None:
+        return cut, dict.fromkeys(columns, cut.value), {}, set()
+
+    def estimated(table: ScoreTable) -> Prior:
+        raise AssertionError("alpha is known by now")
+
+    thresholds: dict[str, float | str] = {}
+    reached: dict[str, float] = {}
+    moving: set[str] = set()
+    for name, values in columns.items():
+        given = read_input(s, values, keep=(), estimated=estimated, **options)
+        mixture = given.mixture(given.exact, given.prior.alpha)
+        cut = in_rows(cut, given.exact, mixture)
+        thresholds[name], reached[name], moves = nearest_cut(cut, given.exact, mixture)
+        moving |= {name} if moves else set()
+    assert cut is not None
+    return cut, thresholds, reached, moving
 
 
 def _shared_prior(
@@ -183,120 +292,17 @@ def _shared_prior(
     beta: Any,
     confidence: float,
     seed: int,
+    sample_weight: ArrayLike | None,
 ) -> tuple[str, Prior]:
     """Estimate alpha from the most informative scores; return whose they are, and the prior."""
 
     def table_of(name: str) -> ScoreTable:
         bins = DEFAULT_BINS if len(columns[name]) > MANY_ROWS else None
-        return ScoreTable._count(s, columns[name], None, bins, (), "compare")
+        return ScoreTable._count(s, columns[name], sample_weight, bins, (), "compare")
 
     best = max(columns, key=lambda name: auc_pu(table_of(name)))
     table = table_of(best)
     return best, estimated_prior(table, alpha, beta, confidence, seed, "compare")
-
-
-def _bins_of(values: FloatArray, evaluation: Evaluation) -> NDArray[np.intp]:
-    """Place of each row in its model's table, counted from the highest score."""
-    scores = evaluation.table.scores
-    return len(scores) - np.searchsorted(scores, values, side="right")
-
-
-def _paired(
-    evaluations: dict[str, Evaluation],
-    places: dict[str, list[NDArray[np.intp]]],
-    first: str,
-    second: str,
-    keys: list[str],
-    rng: np.random.Generator,
-) -> dict[str, Difference]:
-    """Paired differences of all metrics between two models."""
-    one = evaluations[first]
-    prior, size = one.prior, one.table.effective_sizes[0]
-    alphas, betas = np.array([prior.alpha]), np.array([prior.beta])
-    if prior.interval is not None:
-        alphas, betas = np.linspace(*prior.interval, 3), np.full(3, prior.beta)
-    elif prior.alpha_draws is not None:
-        order = np.argsort(prior.alpha_draws)
-        chosen = order[((np.arange(9) + 0.5) / 9 * len(order)).astype(int)]
-        alphas, betas = prior.alpha_draws[chosen], np.full(9, prior.beta)
-        if prior.beta_draws is not None:
-            betas = prior.beta_draws[chosen]
-
-    gaps: dict[str, list[tuple[float, float]]] = {key: [] for key in keys}
-    for alpha, beta in zip(alphas, betas, strict=True):
-        values, influences = [], []
-        for name in (first, second):
-            model = evaluations[name]
-            mixture = Mixture.of(model.table, float(alpha), float(beta), model.scheme)
-            roc = recovered_roc(model.table, mixture)
-            values.append(measure(model.table, mixture, roc, model.threshold))
-            influences.append(
-                {
-                    key: influence(model.table, mixture, model.threshold)
-                    for key in keys
-                    if (influence := metric_spec(key, "compare").row_effects) is not None
-                }
-            )
-        for key in keys:
-            variance = 0.0
-            for group in range(2):
-                rows = [
-                    influence[key][group][places[name][group]]
-                    for name, influence in zip((first, second), influences, strict=True)
-                ]
-                gap = rows[0] - rows[1]
-                variance += gap.var(ddof=1) / len(gap) if len(gap) > 1 else np.inf
-            gaps[key].append((values[0][key][0] - values[1][key][0], float(np.sqrt(variance))))
-
-    center = len(alphas) // 2
-    # The same draws for every metric: one metric more or less moves no number of another.
-    draws = None
-    if len(alphas) > 1 and prior.interval is None:
-        chosen = rng.integers(len(alphas), size=N_DRAWS)
-        draws = chosen, rng.standard_t(max(size - 1, 1.0), size=N_DRAWS)
-    result = {}
-    for key in keys:
-        shift, error = np.transpose(gaps[key])
-        low, high, p_value = _interval_of_gap(shift, error, draws, one.confidence, size)
-        result[key] = Difference(key, first, second, float(shift[center]), low, high, p_value)
-    return result
-
-
-def _interval_of_gap(
-    shift: FloatArray,
-    error: FloatArray,
-    draws: tuple[NDArray[np.int64], FloatArray] | None,
-    confidence: float,
-    size: float,
-) -> tuple[float, float, float]:
-    """Interval and p-value of a difference: the worst case over alpha, or averaged over draws."""
-    from scipy.special import stdtr
-
-    freedom = max(size - 1, 1.0)
-    if np.isnan(shift).any():
-        return np.nan, np.nan, np.nan
-    # Without any noise a difference is certain, and its t is infinite; 0 / 0 counts as 0.
-    certain = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
-    ratio = np.divide(shift, error, out=certain, where=error > 0)
-    # An interval of alpha says nothing about which alpha is likely: the least favorable one counts.
-    if draws is None:
-        half = intervals.t_quantile(confidence, size) * error
-        p_value = float(np.max(2 * stdtr(freedom, -np.abs(ratio))))
-        return float(np.min(shift - half)), float(np.max(shift + half)), p_value
-    chosen, noise = draws
-    low, high = np.quantile(shift[chosen] + noise * error[chosen], tails(confidence))
-    # Averaged over draws of alpha, the exact chance of a difference below zero.
-    below = float(np.mean(stdtr(freedom, -ratio)))
-    return float(low), float(high), 2 * min(below, 1 - below)
-
-
-def _holm(items: list[Difference]) -> list[Difference]:
-    """Add Holm's step-down adjusted p-values."""
-    adjusted = holm([item.p_value for item in items])
-    return [
-        Difference(**(vars(item) | {"p_adjusted": float(p)}))
-        for item, p in zip(items, adjusted, strict=True)
-    ]
 
 
 def _wins(evaluations: dict[str, Evaluation], keys: list[str]) -> tuple[WinRange, ...]:

@@ -12,6 +12,7 @@ from recoup._core.checks import brief
 from recoup._core.notes import Note
 from recoup._core.results import MOST_ROWS, html_table, make_frame, to_plain
 from recoup._core.text import show_number, show_p, show_range
+from recoup.evaluation.cuts import Cut
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.spec import metric_spec
 
@@ -38,11 +39,12 @@ class Difference:
     difference : float
         Recovered metric of the first model minus that of the second.
     lower : float
-        Lower limit of the confidence interval of the difference.
+        Lower limit of the confidence interval of the difference. NaN for a metric at thresholds
+        that each model has for itself, and for one that all models are held equal at.
     upper : float
-        Upper limit of the confidence interval of the difference.
+        Upper limit of the confidence interval of the difference; NaN likewise.
     p_value : float
-        Of the test that there is no difference.
+        Of the test that there is no difference; NaN likewise.
     p_adjusted : float
         The same after Holm's correction over all pairs of models for this metric.
     """
@@ -58,10 +60,10 @@ class Difference:
 
     def __repr__(self) -> str:
         """Show the difference with its interval."""
-        return (
-            f"Difference({self.metric}: {self.first} - {self.second} = {self.difference:+.4g} "
-            f"[{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
-        )
+        text = f"{self.metric}: {self.first} - {self.second} = {self.difference:+.4g}"
+        if np.isnan(self.p_value):
+            return f"Difference({text}, not tested)"
+        return f"Difference({text} [{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,9 @@ class Comparison:
         Which model is best over which range of alpha, for each metric.
     notes : tuple of Note
         Reasons to doubt the numbers, as sentences.
+    at : Cut
+        What the models have in common where scores become predictions: ``at.kind`` and
+        ``at.value``, or in words ``str(at)``, such as ``"queue 512 rows"``.
     """
 
     metric: str
@@ -109,6 +114,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     wins: tuple[WinRange, ...]
     notes: tuple[Note, ...]
+    at: Cut
 
     def __repr__(self) -> str:
         """Name the models from best to worst."""
@@ -199,6 +205,7 @@ class Comparison:
         plain: dict[str, Any] = to_plain(
             {
                 "metric": self.metric,
+                "at": vars(self.at) | {"words": str(self.at)},
                 "prior": next(iter(self.evaluations.values())).prior.described(),
                 "ranking": self.ranking,
                 "models": {name: one.to_dict() for name, one in self.evaluations.items()},
@@ -223,8 +230,8 @@ class Comparison:
         pages = [
             html_table(
                 models,
-                f"Models by {label}; alpha {one.prior}; {one.n_labeled:,.0f} labeled and "
-                f"{one.n_unlabeled:,.0f} unlabeled rows",
+                f"Models by {label}, at {self.at}; alpha {one.prior}; "
+                f"{one.n_labeled:,.0f} labeled and {one.n_unlabeled:,.0f} unlabeled rows",
             )
         ]
         if any(item.metric == self.metric for item in self.differences):

@@ -175,7 +175,7 @@ def _area_interval(
         times *= _stretch(spec, table, mixture, shares)
     low, high = raw - times * (raw - low), raw + times * (high - raw)
     if prior.alpha_draws is not None:
-        drawn = _drawn_values(spec, table, prior, scheme)
+        drawn = drawn_values(spec, table, prior, scheme)
         low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
     return float(low), float(high)
 
@@ -248,10 +248,41 @@ def _stretch(
     return float(np.sqrt(joint / apart)) if 0 < apart < np.inf and joint > 0 else 1.0
 
 
-def _drawn_values(spec: MetricSpec, table: ScoreTable, prior: Prior, scheme: Scheme) -> FloatArray:
-    """Value for each of some draws of alpha and beta."""
+def draws_for(spec: MetricSpec, prior: Prior) -> tuple[FloatArray, FloatArray]:
+    """Pairs of alpha and beta that a metric is drawn for: fewer where each asks for a curve."""
+    curves = spec.kind == "area" and spec.from_auc_pu is None
+    alphas, betas = np.broadcast_arrays(*prior.some_draws(N_CURVES if curves else N_DRAWS))
+    return np.atleast_1d(alphas), np.atleast_1d(betas)
+
+
+def drawn_values(
+    spec: MetricSpec, table: ScoreTable, prior: Prior, scheme: Scheme, threshold: float = np.nan
+) -> FloatArray:
+    """Value for each of the draws of alpha and beta, those of :func:`draws_for`.
+
+    Parameters
+    ----------
+    spec : MetricSpec
+        The metric.
+    table : ScoreTable
+        The counted rows.
+    prior : Prior
+        Alpha and beta with their draws.
+    scheme : {"single-sample", "case-control"}
+        Whether the judged population is all rows, or the unlabeled rows alone.
+    threshold : float, optional
+        Where scores become predictions, for a metric that needs it.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+    """
+    alphas, betas = draws_for(spec, prior)
+    if spec.kind == "point":
+        observed = ObservedShares.above(table, np.array([threshold]), scheme)
+        return np.ravel(observed.value(spec.formula, alphas[:, None], betas[:, None]))
     if spec.kind == "proper" or spec.from_auc_pu is not None:
-        mixture = Mixture.of(table, *prior.some_draws(N_DRAWS), scheme)
+        mixture = Mixture.of(table, alphas, betas, scheme)
         if spec.from_auc_pu is not None:
             return np.atleast_1d(spec.from_auc_pu(auc_pu(table), mixture))
         return np.atleast_1d(proper_value(loss_means(table, spec.formula(table.centers)), mixture))
@@ -259,7 +290,7 @@ def _drawn_values(spec: MetricSpec, table: ScoreTable, prior: Prior, scheme: Sch
 
     def values() -> Iterator[float]:
         yield _value(spec, coarse, Mixture.of(coarse, prior.alpha, prior.beta, scheme))
-        for alpha, beta in np.broadcast(*prior.some_draws(N_CURVES)):
+        for alpha, beta in zip(alphas, betas, strict=True):
             yield _value(spec, coarse, Mixture.of(coarse, float(alpha), float(beta), scheme))
 
     drawn = np.array(list(values()))

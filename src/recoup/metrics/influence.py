@@ -134,6 +134,26 @@ def row_slopes(table: ScoreTable, influence: Influence) -> tuple[FloatArray, Flo
     return on_labeled, on_unlabeled
 
 
+def known_slopes(table: ScoreTable, influence: Influence) -> tuple[float, float]:
+    """How much more one unit of weight moves the value if it is known to be negative, and if not.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    influence : Influence
+        Slopes of the value.
+
+    Returns
+    -------
+    known, others : float
+        To be added to the slope of a row counted as unlabeled.
+    """
+    share = table.n_known / table.n_unlabeled
+    slope = influence.known / table.n_unlabeled
+    return slope * (1 - share), -slope * share
+
+
 def standard_error(table: ScoreTable, influence: Influence) -> float:
     """Compute the standard error of a value from its influence, for plain or weighted rows.
 
@@ -161,13 +181,10 @@ def standard_error(table: ScoreTable, influence: Influence) -> float:
     )
     variance = labeled * np.dot(squares_l, on_labeled**2)
     if influence.known:
-        # Known negatives and the others among the rows counted as unlabeled move it apart.
-        share, total = table.n_known / table.n_unlabeled, table.n_unlabeled
         known = table.known_squares[::-1]
-        up = influence.known * (1 - share) / total
-        down = influence.known * share / total
-        variance += unlabeled * np.dot(known, (on_unlabeled + up) ** 2)
-        variance += unlabeled * np.dot(squares_u - known, (on_unlabeled - down) ** 2)
+        on_known, on_others = known_slopes(table, influence)
+        variance += unlabeled * np.dot(known, (on_unlabeled + on_known) ** 2)
+        variance += unlabeled * np.dot(squares_u - known, (on_unlabeled + on_others) ** 2)
     else:
         variance += unlabeled * np.dot(squares_u, on_unlabeled**2)
     if table.shared is not None:

@@ -31,9 +31,10 @@ def summarize_comparison(
     -------
     dict
         Ready for JSON. Models are numbered in the order they were given in: ``ranking`` lists
-        them from best to worst by ``metric``; ``columns`` are the metrics to show for each;
-        ``differences`` and ``wins`` are those of the comparison; ``leader`` and ``sentences`` say
-        in words who is better, and ``notes`` what is not about one model alone.
+        them from best to worst by ``metric``; ``at`` says where scores become predictions;
+        ``columns`` are the metrics to show for each; ``differences`` and ``wins`` are those of the
+        comparison; ``leader`` and ``sentences`` say in words who is better, and ``notes`` what is
+        not about one model alone.
     """
     names = list(comparison.evaluations)
     number = {name: place for place, name in enumerate(names)}
@@ -42,6 +43,7 @@ def summarize_comparison(
     summary: dict[str, Any] = to_plain(
         {
             "metric": chosen,
+            "at": str(comparison.at),
             "label": metric_spec(chosen, "summarize_comparison").label,
             "ranking": [number[name] for name in comparison.ranking],
             "columns": [key for key in columns if key in _shared(comparison)],
@@ -121,6 +123,11 @@ def _about_undefined(pair: Difference, comparison: Comparison, shown: Callable[[
         model: comparison.evaluations[model][pair.metric] for model in (pair.first, pair.second)
     }
     without = [shown(model) for model, item in values.items() if math.isnan(item.recovered)]
+    if not without and comparison.at.kind == "best":
+        return (
+            f"{first} minus {second} is {pair.difference:+.3f}; each has a threshold of its own, "
+            f"chosen on these rows, so that there is no test."
+        )
     if not without:
         return f"Whether {first} and {second} differ is undefined here."
     return (

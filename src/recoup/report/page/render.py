@@ -249,13 +249,12 @@ def shorten(text: str, limit: int = NAME_SHOWN) -> str:
 def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     """Write the call that gives the same numbers again, and what its names stand for."""
     given: dict[str, str] = {}
-    named = ["threshold", "confidence", "n_boot"]
+    named, more = ["threshold", "confidence", "n_boot"], {}
     if isinstance(result, Comparison):
         evaluation, function = next(iter(result.evaluations.values())), "compare"
         given["metric"] = repr(result.metric)
-        # One that was chosen for each model apart is not known here by its name.
-        if len({one.threshold for one in result.evaluations.values()}) > 1:
-            named.remove("threshold")
+        named.remove("threshold")
+        more = result.at.argument
     else:
         evaluation, function = result, "evaluate"
     if evaluation.given.by_propensity:
@@ -273,6 +272,7 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     elif evaluation.given.scored != "once":
         named.append("scored")
     *names, last = [*rows, *(value for value in given.values() if value.isidentifier())]
+    given |= {name: repr(value) for name, value in more.items()}
     for name in named:
         source = evaluation.given if name == "scored" else evaluation
         given[name] = repr(getattr(source, name))
