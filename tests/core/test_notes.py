@@ -46,7 +46,7 @@ def test_codes_reach_programs():
 
 
 def test_the_light_reads_codes_not_words(monkeypatch):
-    from recoup.report.page.verdict import light_reasons
+    from recoup.report.page.light import light_reasons
 
     s = np.repeat([1, 0], [200, 800])
     scores = np.linspace(1, -1, 1000)

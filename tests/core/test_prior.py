@@ -169,7 +169,7 @@ def test_the_report_tells_how_alpha_came_about(rows, evaluation):
     assert summary["prior"]["facts"]["Method"] == "bbe"
     page = Report(evaluation, "Title").to_html()
     assert "How alpha was estimated" in page
-    assert "alpha='bbe', beta=1.0" in page.replace("&#39;", "'")
+    assert "alpha='bbe', scheme" in page.replace("&#39;", "'")
     assert 'id="figure-prior"' in page
     given = Report(evaluate(rows.s, rows.scores, alpha=0.2, n_boot=0), "Title").to_html()
     assert "How alpha was estimated" not in given

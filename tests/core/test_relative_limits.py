@@ -7,7 +7,7 @@ import pytest
 
 from recoup import evaluate
 from recoup._core.relative_limits import is_wide
-from recoup.report.page.verdict import light_reasons
+from recoup.report.page.light import light_reasons
 
 
 @pytest.mark.parametrize(

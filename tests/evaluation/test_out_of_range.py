@@ -9,8 +9,8 @@ from recoup import evaluate
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.out_of_range import is_impossible
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning
+from recoup.report.page.light import light_reasons
 from recoup.report.page.summarize import summarize
-from recoup.report.page.verdict import light_reasons
 
 
 def rows_with_a_clean_top(hidden_above):

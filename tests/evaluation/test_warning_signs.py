@@ -13,7 +13,7 @@ from recoup import data, evaluate, simulate
 from recoup._core.prior import Prior
 from recoup.evaluation.warning_signs import warning_signs
 from recoup.metrics.rates import Mixture
-from recoup.report.page.verdict import light_reasons
+from recoup.report.page.light import light_reasons
 from recoup.scores import ScoreTable, crossfit
 
 TABLES = ("concrete", "page_blocks", "spambase", "thyroid_ann")

@@ -12,6 +12,7 @@ from recoup._core.alpha import Draws, Interval, check_beta_alone
 from recoup._core.checks import FloatArray, as_floats, brief, check_alpha_beta, did_you_mean
 from recoup._core.notes import Note
 from recoup._core.registry import registered
+from recoup._core.text import show_digits
 from recoup.exceptions import InvalidInputError
 
 # Words for alpha that leave the choice of the estimator open.
@@ -167,14 +168,17 @@ class Prior:
     def __str__(self) -> str:
         """Say it as a person would."""
         if self.estimate is not None:
-            limits = "" if self.stated is None else " [{:.3g}, {:.3g}]".format(*self.stated)
-            return f"{self.alpha:.3g}{limits} (estimated, {self.estimate.method})"
+            limits = "" if self.stated is None else _brackets(*self.stated, 3)
+            return f"{show_digits(self.alpha)}{limits} (estimated, {self.estimate.method})"
         if self.interval is not None:
-            return f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+            return " to ".join(show_digits(end, 4) for end in self.interval)
         if self.alpha_draws is not None:
-            low, high = self.range
-            return f"{self.alpha:.4g} [{low:.4g}, {high:.4g}]"
-        return f"{self.alpha:.4g}"
+            return f"{show_digits(self.alpha, 4)}{_brackets(*self.range, 4)}"
+        return show_digits(self.alpha, 4)
+
+
+def _brackets(low: float, high: float, digits: int) -> str:
+    return f" [{show_digits(low, digits)}, {show_digits(high, digits)}]"
 
 
 def estimation_method(alpha: Any, beta: Any, caller: str) -> str | None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup._core.notes import Note
+from recoup._core.text import show_digits
 from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
@@ -62,21 +63,23 @@ def default_cut(table: ScoreTable, mixture: Mixture | None) -> tuple[float | Non
         cut = float(table.scores[np.searchsorted(table.scores, cut)])
     what = (
         f"The scores look like chances of having a label, not of being positive: their mean is "
-        f"{_mean(table, _all_rows(table)):.3g}, where {_labeled_share(table):.3g} of the rows are "
-        f"labeled and {float(mixture.pi):.3g} are positive. "
+        f"{show_digits(_mean(table, _all_rows(table)))}, where "
+        f"{show_digits(_labeled_share(table))} of the rows are labeled and "
+        f"{show_digits(float(mixture.pi))} are positive. "
     )
     if cut > table.scores[-1]:
         return None, Note(
             "labeled-probability",
-            f"{what}A row is as likely positive as not at {exact:.3g}, which no score reaches, so "
-            f"that the threshold was chosen in another way. Pass a threshold to set your own.",
+            f"{what}A row is as likely positive as not at {show_digits(exact)}, which no score "
+            f"reaches, so that the threshold was chosen in another way. Pass a threshold to set "
+            f"your own.",
         )
     if not np.any((table.scores >= min(cut, HALF)) & (table.scores < max(cut, HALF))):
         return HALF, None
     return cut, Note(
         "labeled-probability",
-        f"{what}Predictions are made at {cut:.3g}, where a row is as likely positive as not. Pass "
-        f"threshold=0.5 to cut there instead.",
+        f"{what}Predictions are made at {show_digits(cut)}, where a row is as likely positive "
+        f"as not. Pass threshold=0.5 to cut there instead.",
     )
 
 

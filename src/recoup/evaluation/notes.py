@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from recoup._core.notes import Note
+from recoup._core.text import show_digits
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
@@ -38,9 +39,10 @@ def notes_on(
         notes.append(
             Note(
                 "infeasible-prior",
-                f"alpha={prior.alpha:.4g}, beta={prior.beta:.4g} is more than these scores allow: "
-                f"at {feasibility.confidence:.0%} confidence alpha is at most "
-                f"{feasibility.alpha_upper:.4g} and beta at least {feasibility.beta_lower:.4g}.",
+                f"alpha={show_digits(prior.alpha, 4)}, beta={show_digits(prior.beta, 4)} is more "
+                f"than these scores allow: at {feasibility.confidence:.0%} confidence alpha is at "
+                f"most {show_digits(feasibility.alpha_upper, 4)} and beta at least "
+                f"{show_digits(feasibility.beta_lower, 4)}.",
             )
         )
         warnings.warn(notes[-1], InfeasiblePriorWarning, stacklevel=3)
@@ -57,7 +59,9 @@ def notes_on(
         told = out_of_range_note(given, table, threshold, impossible, limits, feasibility)
         notes.append(told)
         warnings.warn(told, ClippedEstimateWarning, stacklevel=3)
-    unlikely = [f"{item.key} {item.raw:.4g}" for item in outside if item not in impossible]
+    unlikely = [
+        f"{item.key} {show_digits(item.raw, 4)}" for item in outside if item not in impossible
+    ]
     if unlikely:
         notes.append(
             Note(
@@ -93,7 +97,7 @@ def notes_on(
             Note(
                 "binned",
                 f"Scores were grouped into {len(table.scores):,} bins; that moves AUC_pu by at "
-                f"most {table.max_auc_error:.1g}.",
+                f"most {show_digits(table.max_auc_error, 1)}.",
             )
         )
     return notes
@@ -103,7 +107,7 @@ def chosen_note(cut: float, chosen_for: str, shift: dict[str, float]) -> Note:
     """Say that the threshold was chosen on these rows, and what was done about it."""
     spec = metric_spec(chosen_for, "evaluate")
     goal = "maximise" if spec.higher_is_better else "minimise"
-    text = f"The threshold {cut:.4g} was chosen on these rows to {goal} {spec.label}"
+    text = f"The threshold {show_digits(cut, 4)} was chosen on these rows to {goal} {spec.label}"
     if chosen_for in shift:
         text += (
             f"; metrics at it are corrected for what the choice adds ({spec.label} "

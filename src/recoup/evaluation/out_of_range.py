@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recoup._core.notes import Note
+from recoup._core.text import show_digits
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
@@ -121,9 +122,11 @@ def out_of_range_note(
     -------
     Note
     """
-    values = ", ".join(f"{item.key} {item.raw:.4g}" for item in found)
+    values = ", ".join(f"{item.key} {show_digits(item.raw, 4)}" for item in found)
     prior = given.prior
-    at = f"At alpha={prior.alpha:.4g}" + (f", beta={prior.beta:.4g}" if prior.beta < 1 else "")
+    at = f"At alpha={show_digits(prior.alpha, 4)}" + (
+        f", beta={show_digits(prior.beta, 4)}" if prior.beta < 1 else ""
+    )
     if given.by_propensity:
         at, cause = "With these propensities", "they must be wrong"
     elif feasibility.exceeded:
@@ -140,7 +143,8 @@ def out_of_range_note(
         # At zero no alpha helps: it is not alpha that is wrong.
         if largest > 0:
             text += (
-                f" The largest alpha for which they are possible is about {largest:.2g}, less than "
-                f"the {feasibility.alpha_upper:.2g} that the ranking as a whole allows."
+                f" The largest alpha for which they are possible is about "
+                f"{show_digits(largest, 2)}, less than the "
+                f"{show_digits(feasibility.alpha_upper, 2)} that the ranking as a whole allows."
             )
     return Note("out-of-range", text)

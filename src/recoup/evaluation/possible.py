@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
+
 from recoup._core.prior import Prior
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
@@ -14,6 +16,26 @@ from recoup.scores.table import ScoreTable
 PLAUSIBLE_BETA = 0.9
 # Nearer to each other, alpha and beta leave nothing to recover.
 SMALLEST_GAP = 0.02
+
+
+def open_shares(given: Given) -> tuple[bool, bool]:
+    """Say whether alpha and beta are left open: nobody has counted, or checked, the rows.
+
+    Parameters
+    ----------
+    given : Given
+        What evaluate was given.
+
+    Returns
+    -------
+    alpha, beta : bool
+    """
+    if given.by_propensity:
+        return False, False
+    draws = given.prior.beta_draws
+    # Estimators that take every label as right draw the same beta each time.
+    known = given.labels_checked or (draws is not None and np.ptp(draws) > 0)
+    return given.prior.estimate is not None, not known
 
 
 def possible_limits(
@@ -54,9 +76,8 @@ def possible_limits(
         Empty where nothing is left open.
     """
     prior = given.prior
-    open_alpha = prior.estimate is not None
-    open_beta = not given.labels_checked and prior.beta_draws is None
-    if given.by_propensity or not (open_alpha or open_beta):
+    open_alpha, open_beta = open_shares(given)
+    if not (open_alpha or open_beta):
         return {}
     betas = [prior.beta, prior.beta * PLAUSIBLE_BETA] if open_beta else [prior.beta]
     alphas = [0.0, feasibility.alpha_upper] if open_alpha else list(prior.range)

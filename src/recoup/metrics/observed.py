@@ -15,6 +15,9 @@ from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
 STEP = 1e-6
+ROUNDING = 1e-12
+# Slopes over such a step are right to about 1e-10: a smaller variance is none.
+SMALLEST_VARIANCE = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,10 @@ class ObservedShares:
         for name, (rows, squares) in _groups(table).items():
             total, square = float(rows.sum()), float(squares.sum())
             share = selected(rows) / total
-            values[name], kept[name] = share, selected(squares)
+            # Sums of weights round: the share of every row may miss 1 by a hair.
+            share = np.where(share > 1 - ROUNDING, 1.0, np.where(share < ROUNDING, 0.0, share))
+            values[name] = share
+            kept[name] = np.where(share == 1, square, selected(squares))
             noise = (1 - share) ** 2 * kept[name] + share**2 * (square - kept[name])
             # Where no row or every row is selected, none tells how weights go with scores there.
             sizes[name] = np.divide(
@@ -165,7 +171,7 @@ class ObservedShares:
             slopes[name] = (above - below) / (2 * STEP)
             apart = apart + slopes[name] ** 2 * share * (1 - share) / self.sizes[name]
         joint = self._joint_variance(slopes)
-        usable = (apart > 0) & (joint > 0)
+        usable = (apart > SMALLEST_VARIANCE) & (joint > SMALLEST_VARIANCE)
         return np.sqrt(np.divide(joint, apart, out=np.ones_like(joint), where=usable))
 
     def _joint_variance(self, slopes: dict[str, Any]) -> Any:

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import recoup
 from recoup._core.text import show_number, show_range
 from recoup.cli import app
-from recoup.metrics.spec import POINT_METRICS
 from recoup.report import Report
-from recoup.report.page.verdict import headline
+from recoup.report.page.render import SCRIPTS
+from recoup.report.page.verdict import headline, verdict
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 ENDLESS = "x" * 10_000
@@ -81,14 +81,18 @@ def type_into(page, box, value):
     return settled(page)
 
 
-def assert_shows(page, result, intervals=None):
-    """Demand that the page shows every value, and some or all intervals, of an evaluation."""
+def assert_shows(page, result):
+    """Demand that the page shows every value, interval and headline figure of an evaluation."""
     texts = texts_of(page)
     for key, item in result.metrics.items():
         assert texts[f"metric.{key}.pu"] == show_number(item.pu), key
         assert texts[f"metric.{key}.recovered"] == show_number(item.recovered), key
-        if intervals is None or key in intervals:
-            assert texts[f"metric.{key}.interval"] == show_range(item.lower, item.upper), key
+        assert texts[f"metric.{key}.interval"] == show_range(item.lower, item.upper), key
+    said = verdict(result)
+    for figure in said["figures"]:
+        assert texts[f"tile.{figure['key']}.possible"] == figure["could_be"]
+    for name, part in (("value", "count"), ("interval", "between"), ("possible", "could_be")):
+        assert texts[f"tile.hidden.{name}"] == said["hidden"][part]
     queue = result.at(result.threshold).queue
     shown = page.locator("#headline p").all_text_contents()
     assert shown == headline(result.metrics, queue)
@@ -150,7 +154,7 @@ def test_alpha_moves_by_keyboard(open_page, example, evaluation, report):
         threshold=evaluation.threshold,
         n_boot=0,
     )
-    assert_shows(page, result, intervals=set(POINT_METRICS) | {"roc_auc"})
+    assert_shows(page, result)
     said = page.text_content("#live")
     assert f"alpha {alpha:.3g}" in said
     assert f"AUC {result['roc_auc'].recovered:.3f}" in said
@@ -173,7 +177,7 @@ def test_numbers_are_typed_and_reset_brings_all_back(open_page, example, evaluat
     result = recoup.evaluate(
         example.s, example.scores["score_boosting"], alpha=0.25, beta=0.97, threshold=0.05, n_boot=0
     )
-    assert_shows(page, result, intervals=set(POINT_METRICS) | {"roc_auc"})
+    assert_shows(page, result)
     assert page.locator("#bands-note").is_visible()
     assert page.locator("#figure-roc .band").count() == 0
     type_into(page, "#alpha-box", 0.6)
@@ -184,6 +188,21 @@ def test_numbers_are_typed_and_reset_brings_all_back(open_page, example, evaluat
     assert (texts_of(page), page.text_content("#light"), page.text_content("#headline")) == before
     assert not page.locator("#assumed").is_visible()
     assert page.locator("#figure-roc path.band").count() == 1
+
+
+def test_bands_of_the_whole_curve_can_be_chosen(open_page, evaluation, report):
+    page = settled(open_page(report))
+    drawn = "document.querySelector('#figure-roc path.band').getAttribute('d')"
+    pointwise = page.evaluate(drawn)
+    page.check("#whole-bands")
+    settled(page)
+    assert page.evaluate(drawn) != pointwise
+    assert "95% band of the whole curve" in page.text_content("#figure-roc .legend")
+    page.uncheck("#whole-bands")
+    settled(page)
+    assert page.evaluate(drawn) == pointwise
+    type_into(page, "#alpha-box", 0.2)
+    assert not page.locator("#whole-bands").is_visible()
 
 
 def test_impossible_numbers_stop_at_the_limit(open_page, report):
@@ -240,7 +259,7 @@ def test_the_address_sets_the_view(open_page, example, report):
     result = recoup.evaluate(
         example.s, example.scores["score_boosting"], alpha=0.2, beta=0.98, threshold=0.1, n_boot=0
     )
-    assert_shows(page, result, intervals=set(POINT_METRICS))
+    assert_shows(page, result)
     assert page.input_value("#cost-fn") == "4"
     link = page.get_attribute("#link", "href")
     again = settled(open_page(report, fragment=link))
@@ -368,7 +387,7 @@ def test_hostile_and_endless_names_stay_text_and_fit(open_page, versus, width):
     )
     assert max(boxes) <= width
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 6
+    assert page.locator("script").count() == len(SCRIPTS) + 1
     assert HOSTILE[:40] in page.text_content("h1")
     assert len(page.get_attribute("h1", "title")) <= 1000
     assert max(map(len, page.locator(".name").all_text_contents())) <= 60

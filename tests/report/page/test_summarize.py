@@ -13,11 +13,13 @@ import pytest
 
 import recoup
 from recoup._core.files import write_file
+from recoup._core.text import whole_percent
 from recoup.exceptions import ClippedEstimateWarning, InfeasiblePriorWarning, InvalidInputError
 from recoup.report import Report, summarize
 from recoup.report.page.models import about_leader, summarize_comparison
 from recoup.report.page.render import FIGURES, shorten
 from recoup.report.page.verdict import headline, of_ten, verdict
+from recoup.scores.crossfit import CrossfitScores
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -44,7 +46,7 @@ def test_summary_is_ready_for_json(evaluation):
 def test_sentences_say_the_numbers(evaluation):
     text = " ".join(summarize(evaluation)["sentences"])
     assert "521 rows are labeled positive and 4,080 are unlabeled." in text
-    assert "about 1,292 of the unlabeled rows are positive" in text
+    assert "about 1,292 (1,234 to 1,350) of the unlabeled rows are positive" in text
     recall, precision = evaluation["recall"], evaluation["precision"]
     for item in (recall, precision):
         numbers = (100 * value for value in (item.recovered, item.lower, item.upper))
@@ -60,7 +62,10 @@ def test_sentences_for_ranges_noisy_labels_and_known_negatives():
     text = " ".join(summarize(result)["sentences"])
     assert "100 rows are labeled positive (90% of them rightly)" in text
     assert "50 are known negatives" in text
-    assert "With alpha 0.1 to 0.2, 40 to 80 of the unlabeled rows are positive." in text
+    hidden = result.hidden
+    counts = f"about 60 ({hidden.lower:.0f} to {hidden.upper:.0f})"
+    assert hidden.lower < 40 < 80 < hidden.upper
+    assert f"With alpha 0.1 to 0.2, {counts} of the unlabeled rows are positive." in text
 
 
 def test_sentences_when_nothing_is_flagged_and_nothing_was_shuffled():
@@ -100,7 +105,8 @@ def test_sentences_with_propensities(n_boot):
     hidden = np.sum(s / propensity) - s.sum()
     told = " ".join(summary["sentences"])
     assert f"The propensities imply alpha {hidden / np.sum(s == 0):.4g}" in told
-    assert f"about {hidden:,.0f} of the unlabeled rows are positive" in told
+    ends = f"({result.hidden.lower:,.0f} to {result.hidden.upper:,.0f})"
+    assert f"about {hidden:,.0f} {ends} of the unlabeled rows are positive" in told
     assert summary["settings"]["The numbers are about"] == "all rows (single-sample)"
     page = Report(result, "Title").to_html()
     assert "random sample of all" not in page
@@ -165,11 +171,12 @@ def test_page_of_an_evaluation_without_intervals():
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        ({"alpha": 0.1}, "alpha=0.1, beta=1.0, scheme='single-sample'"),
+        ({"alpha": 0.1}, "alpha=0.1, scheme='single-sample'"),
+        ({"alpha": 0.1, "beta": 1.0}, "alpha=0.1, beta=1.0, scheme='single-sample'"),
         ({"alpha": (0.05, 0.2), "scheme": "case-control"}, "alpha=(0.05, 0.2)"),
-        ({"alpha": "draws"}, "alpha=draws, beta=1.0"),
+        ({"alpha": "draws"}, "alpha=draws, scheme"),
         ({"alpha": "draws", "beta": "beta_draws"}, "alpha=draws, beta=beta_draws"),
-        ({"alpha": "estimate"}, "alpha=estimate, beta=0.95"),
+        ({"alpha": "estimate"}, "alpha=estimate, scheme"),
         ({"alpha": 0.1, "sample_weight": "sample_weight"}, "sample_weight=sample_weight"),
         ({"propensity": "propensity"}, "evaluate(s, scores, propensity=propensity, threshold"),
     ],
@@ -196,7 +203,7 @@ def test_the_call_on_the_page_gives_the_same_numbers(given, shown):
     call = re.search("<pre><code>(.*?)</code></pre>", page).group(1)
     assert shown in call
     assert eval(call, names).to_dict() == result.to_dict()
-    used = ["s", "scores", *(value for value in given.values() if value in list(names))]
+    used = ["s", "scores", *(str(value) for value in given.values() if value in list(names))]
     assert f"Here {', '.join(used[:-1])} and {used[-1]} must be the same" in page
     assert "the default, random_state=0, unless another was given" in page
 
@@ -257,11 +264,16 @@ def test_shares_as_counts_out_of_ten(share, words):
 def test_headline_says_what_is_found_and_how_naive_counting_misleads(evaluation):
     found, right, naive = verdict(evaluation)["headline"]
     recall, precision = evaluation["recall"], evaluation["precision"]
-    assert "finds about 9 of 10 positives (92%, between 90% and 94%)" in found
+    share = ", between ".join(
+        (
+            f"{100 * recall.recovered:.0f}%",
+            f"{100 * recall.lower:.0f}% and {100 * recall.upper:.0f}%",
+        )
+    )
+    assert f"finds about 9 of 10 positives ({share})" in found
     assert f"({100 * precision.recovered:.0f}%, between {100 * precision.lower:.0f}% and" in right
-    gap = 100 * precision.recovered - 100 * precision.pu
-    assert f"would have said {100 * precision.pu:.0f}%, {gap:.0f} points too low." in naive
-    assert f"{100 * recall.recovered:.0f}%" in found
+    gap = whole_percent(precision.recovered) - whole_percent(precision.pu)
+    assert f"would have said {100 * precision.pu:.0f}%, {gap} points too low." in naive
 
 
 def test_headline_without_intervals_or_flagged_rows():
@@ -286,14 +298,58 @@ def light_of(result):
     return light["level"], texts
 
 
-def test_a_good_evaluation_gets_a_green_light(evaluation):
-    level, texts = light_of(evaluation)
+def test_a_good_evaluation_gets_a_green_light():
+    example = recoup.load_example()
+    # Somebody has checked the labels, and the threshold was given.
+    options = {"alpha": example.alpha, "beta": 1.0, "threshold": 0.02}
+    good = recoup.evaluate(example.s, example.scores["score_boosting"], n_boot=200, **options)
+    level, texts = light_of(good)
     assert level == "green"
     assert not texts["red"] + texts["amber"]
     assert "0.317, is one that the scores allow (up to 0.419)" in texts["green"]
     assert "stretches every error 1.5 times" in texts["green"]
     assert "521 labeled and 4,080 unlabeled" in texts["green"]
     assert "recoup scar tests it" in texts["note"]
+
+
+def test_labels_that_nobody_checked_ask_for_care(evaluation):
+    level, texts = light_of(evaluation)
+    assert level == "amber"
+    precision = evaluation["precision"]
+    possible = f"{precision.possible_lower:.3f} to {precision.possible_upper:.3f}"
+    assert f"Precision could be {possible}" in texts["amber"]
+    figures = {figure["key"]: figure for figure in verdict(evaluation)["figures"]}
+    ends = f"{100 * precision.possible_lower:.0f}% to {100 * precision.possible_upper:.0f}%"
+    told = f"Could be {ends} if up to a tenth of the labels is wrong."
+    assert figures["precision"]["could_be"] == told
+    checked = simulated(beta=1.0, n_boot=0)
+    assert [figure["could_be"] for figure in verdict(checked)["figures"]] == [""] * 3
+
+
+def test_hidden_positives_have_a_tile_of_their_own(evaluation):
+    hidden = verdict(evaluation)["hidden"]
+    assert hidden["count"] == "1,292"
+    assert hidden["between"] == "between 1,234 and 1,350"
+    assert hidden["could_be"] == ""
+    example = recoup.load_example()
+    scores = example.scores["score_boosting"]
+    estimated = recoup.evaluate(example.s, scores, alpha="estimate", n_boot=0)
+    most = f"{estimated.hidden.possible_upper:,.0f}"
+    told = verdict(estimated)["hidden"]["could_be"]
+    assert told == f"Could be 0 to {most} if alpha is any that the scores allow."
+
+
+def test_people_read_no_exponents():
+    rng = np.random.default_rng(0)
+    positive = rng.random(200_000) < 0.001
+    s = (positive & (rng.random(200_000) < 0.95)).astype(int)
+    scores = 1e-6 * np.exp(rng.normal(3.0 * positive))
+    alpha = float(positive[s == 0].mean())
+    assert alpha < 1e-4
+    result = recoup.evaluate(s, scores, alpha=alpha, threshold=2e-5, n_boot=0)
+    markup = re.sub(r"<(script|style).*?</\1>", "", Report(result, "T").to_html(), flags=re.S)
+    text = re.sub(r"<pre>.*?</pre>|<[^>]*>", " ", markup, flags=re.S)
+    assert not re.findall(r"\d[eE][-+]?\d+", text.replace(summarize(result)["digest"], ""))
 
 
 def test_an_impossible_alpha_gets_a_red_light():
@@ -310,8 +366,8 @@ def test_an_impossible_alpha_gets_a_red_light():
     ("given", "level", "words"),
     [
         ({"n_labeled": 8}, "red", "only 8 labeled"),
-        ({"n_labeled": 30}, "amber", "only 30 labeled and 570 unlabeled rows"),
-        ({"n": 400}, "amber", "only 100 labeled and 300 unlabeled rows"),
+        ({"n_labeled": 15}, "amber", "only 15 labeled and 585 unlabeled rows"),
+        ({"n": 140}, "amber", "only 100 labeled and 40 unlabeled rows"),
         ({"alpha": (0.0, 0.9)}, "amber", "up to 0.9, is more than the scores allow"),
         ({"shift": 0.0}, "amber", "not shown to be better than chance"),
         ({"shift": 0.0, "alpha": 0.75, "n_labeled": 300}, "amber", "similar shares"),
@@ -385,12 +441,11 @@ def test_digest_is_that_of_the_data():
     assert summarize(result)["digest"] == hashlib.sha256(raw).hexdigest()
 
 
-def test_confusion_holds_a_thousand_cases(evaluation):
-    cases = summarize(evaluation)["confusion"]
+def test_confusion_holds_a_thousand_cases():
+    result = simulated(threshold=0.5)
+    cases = summarize(result)["confusion"]
     assert sum(cases.values()) == pytest.approx(1000)
-    assert cases["tp"] / (cases["tp"] + cases["fp"]) == pytest.approx(
-        evaluation["precision"].recovered
-    )
+    assert cases["tp"] / (cases["tp"] + cases["fp"]) == pytest.approx(result["precision"].recovered)
 
 
 def test_sources_name_the_papers_behind_the_numbers(evaluation):
@@ -473,3 +528,18 @@ def test_pictures_of_the_page(evaluation):
     estimated = Report(simulated(alpha="dedpul", n_boot=0), "Title").to_html()
     assert 'id="figure-calibration"' not in estimated
     assert 'id="figure-prior"' in estimated or 'id="figure-members"' in estimated
+
+
+def test_the_call_says_that_rows_were_scored_by_other_folds():
+    page = html.unescape(Report(simulated(scored="crossfit", n_boot=0), "Title").to_html())
+    call = re.search("<pre><code>(.*?)</code></pre>", page).group(1)
+    assert call.startswith("recoup.evaluate(s, scores, alpha=0.1")
+    assert "scored='crossfit'" in call
+    rng = np.random.default_rng(0)
+    s = (np.arange(600) < 100).astype(int)
+    place = np.arange(600)[None] % 5
+    folds = CrossfitScores(s, rng.normal(s), place, "any", "predict_proba", auc_pu=0.8)
+    result = recoup.evaluate(folds, alpha=0.1, n_boot=0)
+    page = html.unescape(Report(result, "Title").to_html())
+    assert "recoup.evaluate(crossfitted, alpha=0.1" in page
+    assert "Here crossfitted must be the same as for this page" in page

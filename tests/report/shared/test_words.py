@@ -17,8 +17,9 @@ from recoup._core.text import (
 )
 from recoup.report.leaderboard import site
 from recoup.report.page import render
+from recoup.report.page.phrases import LIMITS, PHRASES
 from recoup.report.page.render import ROOM, shorten
-from recoup.report.page.verdict import LIMITS, PHRASES, of_ten
+from recoup.report.page.verdict import of_ten
 
 WAYS = {
     "Words.number": show_number,

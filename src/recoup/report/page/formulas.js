@@ -1,53 +1,18 @@
 /// <reference path="translated.d.ts" />
 // What recoup.evaluate computes for a known alpha and beta, again in the page: the same formulas,
-// on the same table of scores. Formulas of one threshold, of losses and of AUC_pu are translated
-// from Python's (Formulas); those along curves are written here, and specs name them. Nothing here
-// touches the document.
+// on the same table of scores (Values, Uncertainty). Nothing here touches the document.
 const Recoup = (() => {
   "use strict";
 
-  const ARRAYS = { Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array };
+  const {
+    aucPu, clip, countBelow, cumulated, into, mixtureOf, monotoneRate, ofNegatives, ofPositives,
+    pointValues, positiveRate, properLosses, ratesAt, rawValue, readTable, recoveredRoc, reversed,
+    sum, unpack, validArea,
+  } = Values;
   const CALIBRATION_BINS = 10;
   const DENSITY_BINS = 40;
 
-  const clip = (value, low, high) => Math.min(Math.max(value, low), high);
   const orNull = (value) => (Number.isFinite(value) ? value : null);
-  const reversed = (values) => values.slice().reverse();
-  const sum = (values) => values.reduce((total, value) => total + value, 0);
-
-  function unpack(packed) {
-    const text = atob(packed.data);
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return Float64Array.from(new ARRAYS[packed.type](bytes.buffer));
-  }
-
-  function readTable(packed) {
-    const [labeled, unlabeled] = [unpack(packed.labeled), unpack(packed.unlabeled)];
-    return {
-      labeled, unlabeled, thinned: packed.thinned,
-      labeledHeads: heads(labeled), unlabeledHeads: heads(unlabeled),
-      scores: unpack(packed.scores),
-      centers: unpack(packed.centers || packed.scores),
-      nLabeled: packed.n_labeled,
-      nUnlabeled: packed.n_unlabeled,
-      nKnown: packed.n_known,
-      nRows: packed.n_labeled + packed.n_unlabeled,
-    };
-  }
-
-  function cumulated(values) {
-    let total = 0;
-    return values.map((value) => (total += value));
-  }
-
-  // Share of a group at or above each score, from above the highest score down.
-  function heads(counts) {
-    const shares = new Float64Array(counts.length + 1);
-    const total = sum(counts);
-    shares.set(cumulated(reversed(counts)).map((count) => count / total), 1);
-    return shares;
-  }
 
   function read(packed) {
     const table = readTable(packed.table);
@@ -58,10 +23,13 @@ const Recoup = (() => {
     const weights = Float64Array.from([1e-9, ...reversed(both)]);
     const thresholds = Float64Array.from([Infinity, ...reversed(table.scores)]);
     const { alpha, beta, pi, scheme, threshold, confidence } = found;
+    const { draws } = packed.prior;
     return {
       ...Object.fromEntries(Object.entries(packed).map(([key, item]) => [inScript(key), item])),
       ...table,
       alpha, beta, pi, scheme, threshold, confidence, caseControl, rows, weights, thresholds,
+      places: unpack(packed.places),
+      draws: draws && [unpack(draws[0]), draws[1] && unpack(draws[1])],
       naive: packed.naive ? readTable(packed.naive) : table,
       // Both limits are proportional: alpha's to beta, and that of 1 - beta to 1 - alpha.
       alphaRatio: found.feasibility.alpha_upper / beta,
@@ -80,79 +48,6 @@ const Recoup = (() => {
   }
 
   const inScript = (key) => key.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
-
-  function mixtureOf(model, hidden, beta) {
-    if (!(hidden >= 0 && hidden < beta && beta <= 1)) {
-      throw new RangeError(`Recoup needs 0 <= alpha < beta <= 1. Got ${hidden} and ${beta}.`);
-    }
-    const { byPropensity, counts, nLabeled, nUnlabeled } = model;
-    // With propensities every row is one of the population, and labels are taken as right.
-    const all = (counts.n_labeled + hidden * counts.n_unlabeled) / counts.n_rows;
-    const alpha = (byPropensity ? all : hidden) * (1 - model.nKnown / nUnlabeled);
-    const pi = model.caseControl ? alpha : (nLabeled * beta + nUnlabeled * alpha) / model.nRows;
-    return { alpha, beta: byPropensity ? 1 : beta, pi };
-  }
-
-  const ofPositives = ({ alpha, beta }, onLabeled, onUnlabeled) =>
-    ((1 - alpha) * onLabeled - (1 - beta) * onUnlabeled) / (beta - alpha);
-  const ofNegatives = ({ alpha, beta }, onLabeled, onUnlabeled) =>
-    (beta * onUnlabeled - alpha * onLabeled) / (beta - alpha);
-
-  const positiveRate = (tpr, fpr, pi) => pi * tpr + (1 - pi) * fpr;
-  // How many scores lie below a threshold.
-  function countBelow(scores, threshold) {
-    let low = 0;
-    let high = scores.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (scores[middle] < threshold) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  function ratesAt(table, threshold) {
-    const place = table.scores.length - countBelow(table.scores, threshold);
-    return [table.labeledHeads[place], table.unlabeledHeads[place]];
-  }
-
-  function recoveredRoc(model, mixture) {
-    const n = model.labeledHeads.length;
-    const [rawTpr, rawFpr] = [new Float64Array(n), new Float64Array(n)];
-    for (let i = 1; i < n; i++) {
-      rawTpr[i] = ofPositives(mixture, model.labeledHeads[i], model.unlabeledHeads[i]);
-      rawFpr[i] = ofNegatives(mixture, model.labeledHeads[i], model.unlabeledHeads[i]);
-    }
-    const [fpr, tpr] = [rawFpr, rawTpr].map((raw) => monotoneRate(raw, model.weights));
-    return { fpr, tpr, threshold: model.thresholds, rawFpr, rawTpr };
-  }
-
-  // Weighted isotonic regression by pooling adjacent violators, then brought into [0, 1].
-  function monotoneRate(raw, weights) {
-    const n = raw.length;
-    const [means, masses, ends] = [new Float64Array(n), new Float64Array(n), new Int32Array(n)];
-    let last = -1;
-    for (let i = 0; i < n; i++) {
-      let mean = raw[i];
-      let mass = Math.max(weights[i], 1e-9);
-      while (last >= 0 && means[last] > mean) {
-        mean = (means[last] * masses[last] + mean * mass) / (masses[last] + mass);
-        mass += masses[last];
-        last -= 1;
-      }
-      last += 1;
-      means[last] = mean;
-      masses[last] = mass;
-      ends[last] = i + 1;
-    }
-    const rate = new Float64Array(n);
-    for (let block = 0, start = 0; block <= last; start = ends[block], block++) {
-      rate.fill(clip(means[block], 0, 1), start, ends[block]);
-    }
-    rate[0] = 0;
-    rate[n - 1] = 1;
-    return rate;
-  }
 
   function along(roc, pi, key, parameters) {
     const formula = Formulas.point[key];
@@ -239,263 +134,45 @@ const Recoup = (() => {
     return { edges, labeled, unlabeled, positive, negative };
   }
 
-  function areaUnderRoc(tpr, fpr) {
-    let area = 0;
-    for (let i = 1; i < tpr.length; i++) {
-      area += ((fpr[i] - fpr[i - 1]) * (tpr[i] + tpr[i - 1])) / 2;
-    }
-    return area;
-  }
-
-  function areaUnderPr(tpr, fpr, pi) {
-    let area = 0;
-    for (let i = 1; i < tpr.length; i++) {
-      const step = tpr[i] - tpr[i - 1];
-      if (!(step > 0)) continue;
-      const start = positiveRate(tpr[i - 1], fpr[i - 1], pi);
-      const rise = positiveRate(tpr[i], fpr[i], pi) - start;
-      const slope = rise > 0 ? step / rise : 0;
-      const growth = start > 0 ? rise / start : 0;
-      area += pi * slope * (step - (start * slope - tpr[i - 1]) * Math.log1p(growth));
-    }
-    return area;
-  }
-
-  function stepAveragePrecision(tpr, fpr, pi) {
-    let area = 0;
-    for (let i = 1; i < tpr.length; i++) {
-      const rate = positiveRate(tpr[i], fpr[i], pi);
-      if (rate > 1e-12) area += ((tpr[i] - tpr[i - 1]) * (pi * tpr[i])) / rate;
-    }
-    return area;
-  }
-
-  function partialArea(tpr, fpr, _, { max_fpr: most }) {
-    const inside = fpr.findIndex((rate) => rate > most);
-    const left = inside - 1;
-    const slope = (tpr[inside] - tpr[left]) / (fpr[inside] - fpr[left]);
-    const edge = tpr[left] + slope * (most - fpr[left]);
-    const area =
-      areaUnderRoc(tpr.subarray(0, inside), fpr.subarray(0, inside)) +
-      ((most - fpr[left]) * (tpr[left] + edge)) / 2;
-    const low = most ** 2 / 2;
-    // McClish's scale: chance is 0.5 and perfection 1.
-    return 0.5 * (1 + (area - low) / (most - low));
-  }
-
-  const aucPu = ({ labeledHeads, unlabeledHeads }) => areaUnderRoc(labeledHeads, unlabeledHeads);
-
-  // Losses at each score if a row is positive and if it is negative, and the means of both over
-  // labeled and over unlabeled rows.
-  function properLosses({ centers, labeled, unlabeled, nLabeled, nUnlabeled }, specs) {
-    const total = (counts, loss) => counts.reduce((last, count, i) => last + count * loss[i], 0);
-    const means = (loss) => [total(labeled, loss) / nLabeled, total(unlabeled, loss) / nUnlabeled];
-    const found = {};
-    for (const { key, fixed } of Object.values(specs)) {
-      if (fixed || !(key in Formulas.proper)) continue;
-      const losses = [new Float64Array(centers.length), new Float64Array(centers.length)];
-      centers.forEach((p, i) => {
-        [losses[0][i], losses[1][i]] = Formulas.proper[key](p);
-      });
-      found[key] = { losses, means: losses.map(means) };
-    }
-    return found;
-  }
-
-  function properScore(mixture, [ifPositive, ifNegative]) {
-    const positives = ofPositives(mixture, ...ifPositive);
-    const negatives = ofNegatives(mixture, ...ifNegative);
-    return mixture.pi * positives + (1 - mixture.pi) * negatives;
-  }
-
-  // Areas along a curve and the influence of rows on them, by the names that specs know them by.
-  const AREAS = { areaUnderRoc, areaUnderPr, stepAveragePrecision, partialArea };
-  const INFLUENCES = { stepAveragePrecision: averagePrecisionInfluence };
-
   // Every metric as [raw, recovered].
   function measure(model, mixture, roc, cut) {
     const points = pointValues(model.points, mixture, ...ratesAt(model, cut));
     const found = {};
     for (const spec of model.live) {
       let [raw, value] = [points[spec.key], points[spec.key]];
-      if (spec.kind === "area") [raw, value] = areaValues(model, mixture, roc, spec);
-      if (spec.kind === "proper") raw = value = properScore(mixture, model.losses[spec.key].means);
+      if (spec.kind !== "point") raw = value = rawValue(model, mixture, spec, roc);
+      if (spec.kind === "area" && spec.needs_alpha) value = validArea(spec, roc, mixture.pi);
       found[spec.key] = [raw, into(spec, value)];
     }
     return found;
   }
 
-  function areaValues(model, { alpha, beta, pi }, roc, spec) {
-    const direct = Formulas.fromAucPu[spec.key];
-    const fromPairs = direct?.(model.aucPu, alpha, beta, pi);
-    if (direct && !spec.needs_alpha) return [fromPairs, fromPairs];
-    const area = (tpr, fpr) => AREAS[spec.script](tpr, fpr, pi, spec.params);
-    const value = area(roc.tpr, roc.fpr);
-    if (direct) return [fromPairs, value];
-    return [spec.raw_curve ? area(roc.rawTpr, roc.rawFpr) : value, value];
-  }
-
-  function pointValues(points, mixture, onLabeled, onUnlabeled) {
-    const tpr = ofPositives(mixture, onLabeled, onUnlabeled);
-    const fpr = ofNegatives(mixture, onLabeled, onUnlabeled);
-    const values = {};
-    for (const { key } of points) values[key] = Formulas.point[key](tpr, fpr, mixture.pi);
-    return values;
-  }
-
-  // Bring a value into a metric's range, whose upper end is null where there is none.
-  const into = ({ low, high }, value) => clip(value, low, high === null ? Infinity : high);
-
-  function wilson(share, size, z) {
-    const shrink = 1 + z ** 2 / size;
-    const center = (share + z ** 2 / (2 * size)) / shrink;
-    const spread = (share * (1 - share)) / size + z ** 2 / (4 * size ** 2);
-    const half = (z * Math.sqrt(spread)) / shrink;
-    return [Math.max(center - half, 0), Math.min(center + half, 1)];
-  }
-
-  function mover(model, mixture, cut) {
-    if (!model.intervals) return {};
-    const { z, sizes } = model.intervals;
-    const rates = ratesAt(model, cut);
-    const at = (onLabeled, onUnlabeled) =>
-      pointValues(model.points, mixture, onLabeled, onUnlabeled);
-    const value = at(...rates);
-    const ends = [
-      wilson(rates[0], sizes[0], z).map((rate) => at(rate, rates[1])),
-      wilson(rates[1], sizes[1], z).map((rate) => at(rates[0], rate)),
-    ];
-    const limits = {};
-    for (const key in value) {
-      let [below, above] = [0, 0];
-      for (const [first, second] of ends) {
-        below += Math.max(value[key] - Math.min(first[key], second[key]), 0) ** 2;
-        above += Math.max(Math.max(first[key], second[key]) - value[key], 0) ** 2;
-      }
-      limits[key] = [value[key] - Math.sqrt(below), value[key] + Math.sqrt(above)];
-    }
-    return limits;
-  }
-
-  // From the influence of a row at each score, highest first, on a smooth function of the table.
-  function standardError(model, influences) {
-    const n = model.scores.length;
-    const counted = [model.labeled, model.unlabeled];
-    const totals = [model.nLabeled, model.nUnlabeled];
-    let variance = 0;
-    for (const [group, values] of influences.entries()) {
-      const [counts, total, size] = [counted[group], totals[group], model.intervals.sizes[group]];
-      if (size <= 1 + 1e-9) return Infinity;
-      let [mean, spread] = [0, 0];
-      for (let i = 0; i < n; i++) mean += (counts[n - 1 - i] / total) * values[i];
-      for (let i = 0; i < n; i++) spread += (counts[n - 1 - i] / total) * (values[i] - mean) ** 2;
-      variance += spread / (size - 1);
-    }
-    return Math.sqrt(variance);
-  }
-
-  // What one more unit of labeled and of unlabeled mass adds to both rates.
-  const slopes = (mixture) => ({
-    tpr: [ofPositives(mixture, 1, 0), ofPositives(mixture, 0, 1)],
-    fpr: [ofNegatives(mixture, 1, 0), ofNegatives(mixture, 0, 1)],
-  });
-
-  function averagePrecisionInfluence(model, mixture) {
-    const { pi } = mixture;
-    const n = model.scores.length;
-    const { tpr: ofTpr, fpr: ofFpr } = slopes(mixture);
-    const ofRate = [0, 1].map((group) => pi * ofTpr[group] + (1 - pi) * ofFpr[group]);
-    const byTpr = new Float64Array(n);
-    const byRate = new Float64Array(n);
-    let before = 0;
-    for (let i = 0; i < n; i++) {
-      const labeled = model.labeledHeads[i + 1];
-      const unlabeled = model.unlabeledHeads[i + 1];
-      const tpr = ofTpr[0] * labeled + ofTpr[1] * unlabeled;
-      const rate = ofRate[0] * labeled + ofRate[1] * unlabeled;
-      const inverse = rate > 1e-12 ? 1 / rate : 0;
-      const gain = tpr * inverse;
-      const step = tpr - before;
-      byTpr[i] = gain + step * inverse;
-      byRate[i] = -pi * step * gain * inverse;
-      if (i > 0) byTpr[i - 1] = pi * (byTpr[i - 1] - gain);
-      before = tpr;
-    }
-    byTpr[n - 1] = pi * byTpr[n - 1];
-    return [0, 1].map((group) => {
-      const values = new Float64Array(n);
-      for (let i = n - 1, total = 0; i >= 0; i--) {
-        values[i] = total += byTpr[i] * ofTpr[group] + byRate[i] * ofRate[group];
-      }
-      return values;
-    });
-  }
-
-  function properInfluence(mixture, [ifPositive, ifNegative]) {
-    const { pi } = mixture;
-    const { tpr, fpr } = slopes(mixture);
-    const n = ifPositive.length;
-    return [0, 1].map((group) => {
-      const [share, rest] = [pi * tpr[group], (1 - pi) * fpr[group]];
-      const values = new Float64Array(n);
-      for (let i = 0; i < n; i++) values[n - 1 - i] = share * ifPositive[i] + rest * ifNegative[i];
-      return values;
-    });
-  }
-
-  // Limits before they are brought into range; none with propensities, which need the rows.
-  function limitsOf(model, mixture, raw, cut) {
-    if (!model.intervals) return {};
-    const { t, auc_pu: observed } = model.intervals;
-    const { alpha, beta, pi } = mixture;
-    const limits = mover(model, mixture, cut);
-    for (const spec of model.live) {
-      const { key, kind } = spec;
-      if (kind === "point") continue;
-      const direct = Formulas.fromAucPu[key];
-      if (direct) {
-        const ends = observed.map((end) => clip(end, 1e-9, 1 - 1e-9));
-        limits[key] = ends.map((end) => direct(end, alpha, beta, pi));
-      } else if (spec.limits_of) {
-        limits[key] = limits[spec.limits_of];
-      } else if (kind === "proper" || INFLUENCES[spec.script]) {
-        const influence =
-          kind === "proper"
-            ? properInfluence(mixture, model.losses[key].losses)
-            : INFLUENCES[spec.script](model, mixture);
-        limits[key] = limitsAround(raw[key][0], t * standardError(model, influence), spec.ratio);
-      }
-    }
-    return limits;
-  }
-
-  // Precision is a ratio, so its errors grow upwards: the upper limit is taken in logarithms.
-  function limitsAround(center, error, ratio) {
-    const upper = ratio && center > 0 ? center * Math.exp(Math.min(error / center, 50)) : null;
-    return [center - error, upper === null ? center + error : upper];
-  }
-
+  // Where a reader stands, and whether alpha and beta are those of the evaluation: their
+  // uncertainty then counts, and Python's own numbers stand for what no threshold moves.
   function settle(model, wanted) {
     const { alpha, beta, threshold } = { ...model, ...wanted };
-    return { alpha, beta, threshold: model.singlePrecision ? Math.fround(threshold) : threshold };
+    const cut = model.singlePrecision ? Math.fround(threshold) : threshold;
+    const own = alpha === model.alpha && beta === model.beta;
+    return { alpha, beta, threshold: cut, own, made: own && cut === model.threshold };
   }
 
-  function isOwn(model, wanted) {
-    const { alpha, beta, threshold } = settle(model, wanted);
-    return alpha === model.alpha && beta === model.beta && threshold === model.threshold;
-  }
+  const isOwn = (model, wanted) => settle(model, wanted).made;
 
   function recover(model, wanted = {}) {
-    const { alpha, beta, threshold: cut } = settle(model, wanted);
+    const position = settle(model, wanted);
+    const { alpha, beta, threshold: cut } = position;
     const mixture = mixtureOf(model, alpha, beta);
     const { pi } = mixture;
     const roc = recoveredRoc(model, mixture);
     const raw = measure(model, mixture, roc, cut);
-    const metrics = estimates(model, raw, limitsOf(model, mixture, raw, cut), cut, true);
+    const metrics = estimates(model, position, raw, Uncertainty.all(model, position, mixture, roc));
     const [tpr, fpr] = [metrics.recall.recovered, 1 - metrics.specificity.recovered];
     const queue = sum(model.rows.subarray(countBelow(model.scores, cut)));
     return {
-      alpha, beta, threshold: cut, pi, metrics, roc, queue,
+      alpha, beta, threshold: cut, own: position.own, pi, metrics, roc, queue,
+      gap: mixture.beta - mixture.alpha,
+      open: Uncertainty.openShares(model, position),
+      hidden: hiddenPositives(model, position),
       pr: { recall: roc.tpr, precision: precisionCurve(roc, pi) },
       lift: { positiveRate: roc.tpr.map((y, i) => positiveRate(y, roc.fpr[i], pi)), tpr: roc.tpr },
       along: (key, parameters) => along(roc, pi, key, parameters),
@@ -510,33 +187,62 @@ const Recoup = (() => {
 
   // The metrics of one threshold alone: no curve is needed for them, so this is quick.
   function at(model, wanted = {}) {
-    const { alpha, beta, threshold } = settle(model, wanted);
-    const mixture = mixtureOf(model, alpha, beta);
-    const raw = pointValues(model.points, mixture, ...ratesAt(model, threshold));
+    const position = settle(model, wanted);
+    const mixture = mixtureOf(model, position.alpha, position.beta);
+    const raw = pointValues(model.points, mixture, ...ratesAt(model, position.threshold));
     for (const key in raw) raw[key] = [raw[key], into(model.specs[key], raw[key])];
-    return estimates(model, raw, mover(model, mixture, threshold), threshold);
+    return estimates(model, position, raw, Uncertainty.points(model, position), false);
   }
 
   // Values as the page shows them, in the order that Python has them in. Those that it cannot
-  // compute again stay Python's.
-  function estimates(model, raw, limits, cut, withFixed = false) {
+  // compute again, and those that nothing moved, stay Python's.
+  function estimates(model, position, raw, { limits, possible }, all = true) {
     const found = {};
-    const observed = naiveValues(model, cut);
-    for (const key in model.evaluation.metrics) {
-      if (withFixed && model.specs[key].fixed) found[key] = model.evaluation.metrics[key];
-      if (!(key in raw)) continue;
-      const value = raw[key][1];
-      const ends = limits[key] || [NaN, NaN];
-      const [low, high] = ends.map((end) => into(model.specs[key], end));
-      found[key] = {
-        pu: key in observed ? observed[key] : model.evaluation.metrics[key].pu,
-        raw: orNull(raw[key][0]),
-        recovered: orNull(value),
-        lower: orNull(low > value ? value : low),
-        upper: orNull(high < value ? value : high),
-      };
+    const observed = naiveValues(model, position.threshold);
+    for (const [key, made] of Object.entries(model.evaluation.metrics)) {
+      const spec = model.specs[key];
+      const stays = position.made || (position.own && spec.kind !== "point");
+      if (all && (spec.fixed || stays)) {
+        const [above, below] = model.beyond[key] ?? [NaN, NaN];
+        found[key] = { ...made, above, below, outdated: spec.fixed && !stays };
+      } else if (key in raw) {
+        const pu = key in observed ? observed[key] : made.pu;
+        found[key] = { pu, ...estimate(spec, raw[key], limits[key], possible[key]) };
+      }
     }
     return found;
+  }
+
+  // A value with its limits, all brought into the metric's range, as Estimate.make does it.
+  /** @type {(spec: any, values: number[], limits?: number[], possible?: number[]) => any} */
+  function estimate(spec, [raw, value], limits = [NaN, NaN], possible = [NaN, NaN]) {
+    const top = spec.high === null ? Infinity : spec.high;
+    const inside = (/** @type {number[]} */ [low, high]) => {
+      // An interval outside the range is no certainty: at the end of the range it keeps its width.
+      if (low > top) low = Math.min(low, top - (raw - low));
+      if (high < spec.low) high = Math.max(high, spec.low + (high - raw));
+      return [Math.min(into(spec, low), value), Math.max(into(spec, high), value)];
+    };
+    const [lower, upper] = limits.some(Number.isNaN) ? [NaN, NaN] : inside(limits);
+    const wide = limits.some(Number.isNaN) ? [NaN, NaN] : inside(possible);
+    return {
+      raw: orNull(raw), recovered: orNull(value), lower: orNull(lower), upper: orNull(upper),
+      possible_lower: orNull(Math.min(wide[0], lower)),
+      possible_upper: orNull(Math.max(wide[1], upper)),
+      // How far the whole interval lies outside the range.
+      above: limits[0] - top,
+      below: spec.low - limits[1],
+    };
+  }
+
+  // How many of the unlabeled rows are positive: chance alone, where alpha is supposed to be known.
+  function hiddenPositives(model, { alpha, own }) {
+    if (own) return model.evaluation.hidden;
+    const { n_unlabeled: rows, unlabeled_squares: squares } = model.counts;
+    const count = alpha * rows;
+    const chance = model.intervals.z * Math.sqrt(squares * alpha * (1 - alpha));
+    const [lower, upper] = [count - chance, count + chance].map((end) => clip(end, 0, rows));
+    return { count, lower, upper, possible_lower: lower, possible_upper: upper };
   }
 
   // Metrics at a threshold with every row that is not labeled taken as negative.
@@ -582,12 +288,19 @@ const Recoup = (() => {
     return values;
   }
 
+  // Whether the scores seem to know the labels: from some alpha on, fewer unlabeled rows have high
+  // scores than it calls for.
+  function leaks({ leak, byPropensity }, { alpha, beta, own }) {
+    if (own || byPropensity) return leak.made;
+    return alpha > 0 ? alpha / beta >= leak.from : leak.at_zero;
+  }
+
   // What wrong decisions cost per 1,000 rows.
   const cost = ({ confusion }, fpCost, fnCost) =>
     1000 * (fnCost * confusion.fn + fpCost * confusion.fp);
 
   return {
-    read, recover, at, sensitivity, isOwn, naiveRoc, cost, unpack, monotoneRate,
+    read, recover, at, sensitivity, isOwn, leaks, naiveRoc, cost, unpack, monotoneRate,
     limits: sliderLimits,
   };
 })();

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from recoup._core.results import to_plain
-from recoup._core.text import say_p
+from recoup._core.text import say_p, show_digits
 from recoup.evaluation.comparison import Comparison, Difference
 from recoup.metrics.spec import metric_spec
 
@@ -87,8 +87,8 @@ def comparison_sentences(comparison: Comparison, shown: Callable[[str], str] = s
     if not pairs:
         found.append(f"Differences in {label} have no interval; compare by another metric.")
     found += [
-        f"For alpha from {win.alpha_low:.3g} to {win.alpha_high:.3g}, {shown(win.model)} has the "
-        f"best {label}."
+        f"For alpha from {show_digits(win.alpha_low)} to {show_digits(win.alpha_high)}, "
+        f"{shown(win.model)} has the best {label}."
         for win in comparison.wins
         if win.metric == metric
     ]

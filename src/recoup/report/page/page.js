@@ -7,7 +7,7 @@
 
   const { byId, color, element, html, onNewWidth, pairs, within } = Charts;
   const data = JSON.parse(byId("data").textContent ?? "");
-  const { phrases, lights, levels, limits, names, summaries, comparison, chosen } = data.page;
+  const { phrases, levels, limits, names, summaries, comparison, chosen } = data.page;
   const { name_in_title: longest } = data.page;
   const { DASH, digits, fill, number, pValue, range, share, shorten, signed } = Words;
   /** @type {(id: string) => HTMLInputElement} */
@@ -33,20 +33,14 @@
   const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
   const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
 
-  // What is shown for a position: Python's numbers where it has them.
-  /** @type {(place: number, result: Recovered, position: Position) => Record<string, any>} */
-  function metricsAt(place, result, position) {
-    const one = modelAt(place);
-    return Recoup.isOwn(one, position) ? one.evaluation.metrics : result.metrics;
-  }
-
   /** @type {() => View} */
   const view = () => ({
     model: model(),
     position: wanted(),
     result,
-    metrics: metricsAt(state.model, result, wanted()),
+    metrics: result.metrics,
     sharesMoved: sharesMoved(),
+    wholeBands: input("whole-bands").checked,
     shown: data.page.shown,
   });
 
@@ -68,7 +62,7 @@
 
   function showNow() {
     result = Recoup.recover(model(), wanted());
-    const metrics = metricsAt(state.model, result, wanted());
+    const { metrics } = result;
     /** @type {Record<string, string>} */
     const texts = {};
     for (const [key, item] of Object.entries(metrics)) {
@@ -77,12 +71,7 @@
       texts[`metric.${key}.interval`] = range(item.lower, item.upper);
       texts[`metric.${key}.possible`] = range(item.bound_lower, item.bound_upper);
     }
-    for (const { key, as_share: asShare } of summaries[state.model].verdict.figures) {
-      const write = asShare ? share : number;
-      texts[`tile.${key}.value`] = write(metrics[key].recovered);
-      texts[`tile.${key}.interval`] = range(metrics[key].lower, metrics[key].upper, write);
-      texts[`tile.${key}.naive`] = write(metrics[key].pu);
-    }
+    Object.assign(texts, tileTexts(metrics));
     for (const [key, cases] of Object.entries(result.confusion)) {
       texts[`cases.${key}`] = Words.fixed(1000 * cases, 0);
     }
@@ -99,38 +88,71 @@
     Pictures.draw(view());
   }
 
+  // The numbers that matter most: with their intervals, and what they could be if something that
+  // nobody has checked is otherwise.
+  /** @type {(metrics: Record<string, any>) => Record<string, string>} */
+  function tileTexts(metrics) {
+    /** @type {Record<string, string>} */
+    const texts = {};
+    const kind = Verdict.openKind(result.open);
+    for (const { key, as_share: asShare } of summaries[state.model].verdict.figures) {
+      const write = asShare ? share : number;
+      const item = metrics[key];
+      const interval = range(item.lower, item.upper, write);
+      const possible = range(item.possible_lower, item.possible_upper, write);
+      texts[`tile.${key}.value`] = write(item.recovered);
+      texts[`tile.${key}.interval`] = interval;
+      texts[`tile.${key}.possible`] = Verdict.couldBe(interval, possible, kind, phrases);
+      texts[`tile.${key}.naive`] = write(item.pu);
+    }
+    const { count, lower, upper, possible_lower: least, possible_upper: most } = result.hidden;
+    const [low, high] = [lower, upper].map(Words.whole);
+    const possible = `${Words.whole(least)} to ${Words.whole(most)}`;
+    const ofAlpha = result.open.alpha ? "alpha" : "";
+    texts["tile.hidden.value"] = Words.whole(count);
+    texts["tile.hidden.interval"] = fill(phrases.hidden_between, { low, high });
+    texts["tile.hidden.possible"] = Verdict.couldBe(
+      `${low} to ${high}`,
+      possible,
+      ofAlpha,
+      phrases,
+    );
+    return texts;
+  }
+
   function showAssumption() {
     const moved = !Recoup.isOwn(model(), wanted());
     const assumed = byId("assumed");
     assumed.hidden = !moved;
     byId("bands-note").hidden = !sharesMoved();
+    byId("whole-bands-choice").hidden = sharesMoved();
     if (!moved) return;
     const changes = ["alpha", "beta", "threshold"]
       .filter((key) => state[key] !== model()[key])
       .map((key) => `${key} ${digits(state[key])} instead of ${digits(model()[key])}`);
+    const known = model().byPropensity
+      ? " Intervals are missing: the propensities say otherwise."
+      : " Intervals hold the sampling error alone.";
     const doubt = result.feasible ? "" : " The scores do not allow these shares of positives.";
     assumed.textContent =
-      `You are looking at an assumption: ${changes.join(", ")}. ` +
-      "Intervals hold the sampling error alone. What would change our mind is about the " +
-      `evaluation as it was made.${doubt}`;
+      `You are looking at an assumption: ${changes.join(", ")}.${sharesMoved() ? known : ""} ` +
+      `What would change our mind is about the evaluation as it was made.${doubt}`;
   }
 
   function showLight() {
-    let light = summaries[state.model].verdict.light;
-    if (sharesMoved()) {
-      const reasons = [...movedReasons(), ...light.reasons.filter((reason) => reason.fixed)];
-      const found = reasons.map((reason) => reason.level);
-      const level = Object.keys(lights).find((name) => found.includes(name)) || "green";
-      light = { level, word: lights[level], reasons };
-    }
+    const { light: made, figures } = summaries[state.model].verdict;
+    const keys = figures.map((figure) => figure.key);
+    const light = Recoup.isOwn(model(), wanted())
+      ? made
+      : Verdict.light(model(), result, made, keys, data.page);
     const card = byId("light");
     card.className = `card light ${light.level}`;
     const about = sharesMoved() ? phrases.reliability_if : phrases.reliability;
     const word = html("span", {}, about, html("strong", {}, light.word));
-    const items = light.reasons.map(({ level, text }) =>
+    const items = light.reasons.map(({ code, level, text }) =>
       html(
         "li",
-        { class: level },
+        { class: level, "data-code": code },
         shape(level),
         html("span", {}, html("span", { class: "visually-hidden" }, `${levels[level]}: `), text),
       ),
@@ -139,30 +161,6 @@
       html("h3", {}, shape(light.level), word),
       html("ul", { class: "reasons" }, ...items),
     );
-  }
-
-  /** @type {() => { level: string, text: string }[]} */
-  function movedReasons() {
-    const one = model();
-    const shown = {
-      confidence: Words.percent(one.confidence),
-      alpha: digits(state.alpha),
-      beta: digits(state.beta),
-      alpha_upper: digits(result.alphaUpper),
-      beta_lower: digits(Math.max(result.betaLower, 0)),
-    };
-    const near = state.alpha > limits.near * result.alphaUpper;
-    const possible = near ? ["amber", "near"] : ["green", "within"];
-    const fit = result.feasible ? possible : ["red", "exceeded"];
-    const mixed = one.byPropensity ? result.pi : state.alpha * (1 - one.nKnown / one.nUnlabeled);
-    const gap = state.beta - mixed;
-    const { narrow_gap: narrow, tiny_gap: tiny } = limits;
-    const level = gap >= narrow ? "green" : gap < tiny ? "red" : "amber";
-    const times = Words.fixed(1 / gap, 1 / gap < 10 ? 1 : 0);
-    return [
-      { level: fit[0], text: fill(phrases[fit[1]], shown) },
-      { level, text: fill(phrases[`stretch_${level}`], { times }) },
-    ];
   }
 
   /** @type {(level: string) => Element} */
@@ -246,7 +244,7 @@
     showAlpha();
     if (comparison) showModels();
     for (const [table, order] of orders) sortRows(table.tBodies[0], ...order);
-    const metrics = metricsAt(state.model, result, wanted());
+    const { metrics } = result;
     byId("live").textContent =
       `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
       `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
@@ -272,7 +270,7 @@
     const texts = {};
     summaries[state.model].points.forEach((point, i) => {
       const there = { ...wanted(), threshold: point.threshold };
-      const moved = sharesMoved() && Recoup.recover(model(), there).metrics;
+      const moved = sharesMoved() && Recoup.at(model(), there);
       for (const key of ["precision", "recall"]) {
         const item = moved ? moved[key] : point[key];
         texts[`point.${i}.${key}`] = number(item.recovered);
@@ -287,7 +285,7 @@
     const texts = {};
     const found = data.models.map((_, place) => {
       const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
-      return metricsAt(place, Recoup.recover(modelAt(place), position), position);
+      return Recoup.recover(modelAt(place), position).metrics;
     });
     found.forEach((metrics, place) => {
       for (const key of comparison.columns) {
@@ -570,6 +568,7 @@
       change({ ...own(model()), fpCost: 1, fnCost: 1 });
       showCostBoxes();
     });
+    byId("whole-bands").addEventListener("change", () => change({}));
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     window.addEventListener("hashchange", readHash);
     onNewWidth(() => change({}));

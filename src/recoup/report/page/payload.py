@@ -5,18 +5,28 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup._core.prior import Prior
 from recoup._core.results import to_plain
-from recoup.evaluation import Band, Evaluation
+from recoup.evaluation import Evaluation
+from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
+from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
+from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
+from recoup.evaluation.warning_signs import leak_note
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
+from recoup.metrics.bands import BAND_BINS, CurveName
 from recoup.metrics.bounds import bounds_from_table
+from recoup.metrics.influence import Influence, auc_effects, rows_behind
+from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
+from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
@@ -37,6 +47,7 @@ TYPES = {
 # The sliders keep beta - alpha at least this large, since metrics divide by it. An evaluation whose
 # beta - alpha is smaller keeps its own.
 SMALLEST_GAP = 0.01
+STUDENT_DEGREE = 24
 
 
 def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
@@ -91,8 +102,11 @@ def _tables(evaluation: Evaluation, bins: int | None) -> dict[str, Any]:
     keep = (0.5, evaluation.threshold)
     table, given = evaluation.table, evaluation.given
     coarser = bins is not None and len(table.scores) > bins
+    shown = table if bins is None else table.thin(bins, keep)
     return {
-        "table": _pack_table(table if bins is None else table.thin(bins, keep)),
+        "table": _pack_table(shown),
+        # The thresholds that intervals of curves look at.
+        "places": pack(np.searchsorted(shown.scores, shown.thin(BAND_BINS).scores)),
         "naive": None
         if _same(given.exact, given.naive)
         else _pack_table(given.naive.thin(bins or DEFAULT_BINS, keep)),
@@ -108,11 +122,18 @@ def _same(first: ScoreTable, second: ScoreTable) -> bool:
 
 
 def _pack_table(table: ScoreTable) -> dict[str, Any]:
+    squares = None
+    if table.squares is not None:
+        # The third are those of the known negatives, where there are any among the unlabeled rows.
+        squares = [pack(square) for square in table.squares[: 3 if table.n_known else 2]]
     return {
         "scores": pack(table.scores),
         "labeled": pack(table.labeled),
         "unlabeled": pack(table.unlabeled),
         "centers": pack(table.centers) if table.thinned else None,
+        "squares": squares,
+        "known": pack(table.known) if table.known is not None and table.n_known else None,
+        "shared": None if table.shared is None else pack(table.shared),
         "thinned": table.thinned,
         "n_labeled": float(table.n_labeled),
         "n_unlabeled": float(table.n_unlabeled),
@@ -138,7 +159,8 @@ def _weight(tables: dict[str, Any]) -> int:
         len(column["data"])
         for table in (tables["table"], tables["naive"])
         if table is not None
-        for column in table.values()
+        for entry in table.values()
+        for column in (entry if isinstance(entry, list) else [entry])
         if isinstance(column, dict)
     )
 
@@ -158,13 +180,10 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
                 "n_labeled": counts.n_labeled,
                 "n_unlabeled": counts.n_unlabeled,
                 "n_rows": counts.n_rows,
+                "unlabeled_squares": counts.squares_of("unlabeled").sum(),
             },
-            "intervals": _interval_parts(evaluation),
-            "bands": {
-                "roc": _band(evaluation.roc_band),
-                "pr": _band(evaluation.pr_band),
-                "lift": _band(evaluation.lift_band),
-            },
+            **_interval_parts(evaluation),
+            "bands": {name: _band(evaluation, name) for name in get_args(CurveName)},
             "bounds": _bounds(evaluation),
             "calibration": evaluation.calibration and evaluation.calibration.to_dict(),
             "prior_curve": _prior_curve(evaluation),
@@ -176,26 +195,116 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
 
 def _spec(spec: MetricSpec) -> dict[str, Any]:
     """Give what the page's script needs to know of a metric."""
-    names = ("script", "params", "raw_curve", "ratio", "limits_of")
+    names = ("script", "params", "raw_curve", "limits_of")
     more = {name: getattr(spec, name) for name in names}
-    return spec.described() | more | {"fixed": is_fixed(spec.key)}
+    # How Python finds the interval of an area: from the influence of rows, or from moved curves.
+    from_rows = spec.row_effects is not None and not spec.at_edge
+    return spec.described() | more | {"fixed": is_fixed(spec.key), "from_rows": from_rows}
 
 
-def _interval_parts(evaluation: Evaluation) -> dict[str, Any] | None:
-    """Give what intervals for a known alpha are made of; with propensities they need the rows."""
-    if evaluation.given.by_propensity:
-        return None
-    table, confidence = evaluation.table, evaluation.confidence
+def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
+    """Give what intervals at another alpha, beta and threshold are made of."""
+    table, prior, confidence = evaluation.table, evaluation.prior, evaluation.confidence
+    size = rows_behind(table, Influence(*auc_effects(table)))
+    quantile = intervals.t_quantile(confidence, size)
+    alpha_open, beta_open = open_shares(evaluation.given)
+    draws = None
+    if prior.alpha_draws is not None:
+        alphas, betas = prior.some_draws(N_DRAWS)
+        draws = pack(alphas), pack(betas) if prior.beta_draws is not None else None
     return {
-        "z": intervals.normal_quantile(confidence),
-        "t": intervals.t_quantile(confidence, table.effective_sizes[0]),
-        "sizes": table.effective_sizes,
-        "auc_pu": intervals.auc_interval(table, auc_pu(table), confidence),
+        "intervals": {
+            "z": intervals.normal_quantile(confidence),
+            "t": _student_series(confidence),
+            "sizes": table.effective_sizes,
+            "auc_pu": intervals.auc_interval(table, auc_pu(table), quantile),
+        },
+        "shares": group_shares(table, evaluation.scheme),
+        "prior": {
+            "corners": prior.corners(),
+            "draws": draws,
+            "range": prior.range,
+        },
+        "open": {"alpha": alpha_open, "beta": beta_open},
+        "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
+        # Those of the threshold as it was made, where models of halves say how much rows depend.
+        "times": _times(evaluation),
+        "beyond": _beyond(evaluation),
+        "leak": _leak(evaluation),
     }
 
 
-def _band(band: Band | None) -> dict[str, Any] | None:
-    return None if band is None else vars(band)
+def _student_series(confidence: float) -> FloatArray:
+    """Chebyshev series of the logarithm of Student's quantile in one over its degrees of freedom.
+
+    A script has no function for the quantile; from one degree of freedom to infinitely many the
+    series is right to nine digits.
+    """
+
+    def logarithms(inverse: FloatArray) -> FloatArray:
+        sizes = 1 + 1 / inverse
+        return np.log([intervals.t_quantile(confidence, size) for size in sizes])
+
+    series = Chebyshev.interpolate(logarithms, STUDENT_DEGREE, domain=[0.0, 1.0])
+    return np.asarray(series.coef, float)
+
+
+def _times(evaluation: Evaluation) -> dict[str, float]:
+    """By how much rows that are not independent widen the interval of each metric."""
+    return evaluation.given.widening(evaluation.mixture, evaluation.threshold)
+
+
+def _leak(evaluation: Evaluation) -> dict[str, Any]:
+    """Give the smallest alpha, for right labels, at which the scores seem to know the labels."""
+    made = any(note.code == "leak" for note in evaluation.notes)
+    if evaluation.given.by_propensity:
+        return {"made": made, "at_zero": False, "from": None}
+    table, scheme = evaluation.table, evaluation.scheme
+
+    def leaks(alpha: float) -> bool:
+        mixture = Mixture.of(table, alpha, 1.0, scheme)
+        return leak_note(table, mixture, Prior(alpha, 1.0)) is not None
+
+    # An alpha calls for so many unlabeled rows with high scores as it is large.
+    low, high = 1e-12, 1.0 - 1e-12
+    if not leaks(high):
+        low = high = 2.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if leaks(middle) else (middle, high)
+    return {"made": made, "at_zero": leaks(0.0), "from": high}
+
+
+def _beyond(evaluation: Evaluation) -> dict[str, tuple[float, float]]:
+    """By how much intervals of areas lie above and below the range of the metric, where one does.
+
+    An evaluation keeps limits only inside of it, and a note if there were others.
+    """
+    if not any(note.code == "out-of-range" for note in evaluation.notes):
+        return {}
+    limits = uncertainty(
+        evaluation.table,
+        evaluation.prior,
+        evaluation.scheme,
+        evaluation.threshold,
+        evaluation.confidence,
+        _times(evaluation),
+    )
+    found = {}
+    for key, (low, high) in limits.items():
+        spec = metric_spec(key, "page_data")
+        if spec.kind != "point":
+            found[key] = low - spec.high, spec.low - high
+    return found
+
+
+def _band(evaluation: Evaluation, curve: CurveName) -> dict[str, Any]:
+    """Give the band that holds each point of a curve, and the one that holds all of them."""
+    whole = evaluation.band(curve, simultaneous=True)
+    return vars(evaluation.band(curve)) | {
+        "whole_lower": whole.lower,
+        "whole_upper": whole.upper,
+    }
 
 
 def _bounds(evaluation: Evaluation) -> dict[str, Any] | None:

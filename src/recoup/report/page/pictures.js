@@ -7,7 +7,7 @@
 /** @typedef {{ alpha: number, beta: number, threshold: number }} Position */
 /**
  * @typedef {{ model: any, position: Position, result: Recovered, metrics: any, sharesMoved:
- *   boolean, shown: Record<"alpha" | "threshold", string[]> }} View
+ *   boolean, wholeBands: boolean, shown: Record<"alpha" | "threshold", string[]> }} View
  */
 
 const Pictures = (() => {
@@ -36,9 +36,15 @@ const Pictures = (() => {
     const here = { color: color(1), name: "this threshold" };
     /** @type {(x: any, y: any) => Point[]} */
     const dot = (x, y) => (missing(x) || missing(y) ? [] : [{ ...here, x, y }]);
-    const band = { color: color(0), name: `${confidence} band` };
+    const about = view.wholeBands ? "band of the whole curve" : "band";
+    const band = { color: color(0), name: `${confidence} ${about}` };
     /** @type {(name: string) => Band[]} */
-    const bandOf = (name) => (shown && one.bands[name] ? [{ ...one.bands[name], ...band }] : []);
+    const bandOf = (name) => {
+      if (!shown) return [];
+      const { x, lower, upper, whole_lower: low, whole_upper: high } = one.bands[name];
+      const ends = view.wholeBands ? { lower: low, upper: high } : { lower, upper };
+      return [{ x, ...ends, ...band }];
+    };
     /** @type {(name: string, x: string, y: string) => Line[]} */
     const boundOf = (name, x, y) => {
       if (!shown || !one.bounds) return [];

@@ -29,16 +29,15 @@ from recoup.evaluation.comparison import Comparison
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
-from recoup.report.page.script import is_fixed, page_script
+from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
+from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
-from recoup.report.page.verdict import LEVELS, LIGHTS, LIMITS, PHRASES
 
 ROOM = Path(__file__).parents[1]
-# Formulas of the metrics stand before the script that works with them.
-FORMULAS = "page/formulas.js"
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
-    *(FORMULAS, "page/pictures.js", "page/page.js"),
+    *(f"page/{name}" for name in COMPUTING),
+    *("page/verdict.js", "page/pictures.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -128,6 +127,7 @@ class Report:
             "lights": LIGHTS,
             "levels": LEVELS,
             "limits": LIMITS,
+            "rules": [vars(rule) for rule in RULES],
             "names": shown,
             "name_in_title": NAME_IN_TITLE,
             "summaries": summaries,
@@ -135,7 +135,8 @@ class Report:
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
         }
         scripts = {name: (ROOM / name).read_text("utf-8") for name in SCRIPTS}
-        scripts[FORMULAS] = page_script()
+        # Formulas of the metrics stand before the script that works with them first.
+        scripts[f"page/{COMPUTING[0]}"] = formulas_script() + scripts[f"page/{COMPUTING[0]}"]
         page: str = (
             environment()
             .get_template("page/report.html.j2")
@@ -260,18 +261,26 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
         given["propensity"] = "propensity"
     else:
         given |= _prior_arguments(evaluation.prior) | {"scheme": repr(evaluation.scheme)}
+        if not evaluation.given.labels_checked:
+            given.pop("beta", None)
     # Only weighted rows are counted in floating point.
     if evaluation.given.counts.labeled.dtype.kind == "f":
         given["sample_weight"] = "sample_weight"
-    *names, last = ["s", "scores", *(value for value in given.values() if value.isidentifier())]
+    rows = ["s", "scores"]
+    if evaluation.given.crossfitted is not None and function == "evaluate":
+        rows = ["crossfitted"]
+    elif evaluation.given.scored != "once":
+        named.append("scored")
+    *names, last = [*rows, *(value for value in given.values() if value.isidentifier())]
     given |= {name: repr(value) for name, value in more.items()}
     for name in named:
-        given[name] = repr(getattr(evaluation, name))
+        source = evaluation.given if name == "scored" else evaluation
+        given[name] = repr(getattr(source, name))
     arguments = ", ".join(f"{name}={value}" for name, value in given.items())
     return (
-        f"recoup.{function}(s, scores, {arguments})",
-        f"Here {', '.join(names)} and {last} must be the same as for this page. The random seed "
-        f"was the default, random_state=0, unless another was given.",
+        f"recoup.{function}({', '.join(rows)}, {arguments})",
+        f"Here {', '.join(names)}{' and ' if names else ''}{last} must be the same as for this "
+        f"page. The random seed was the default, random_state=0, unless another was given.",
     )
 
 

@@ -14,6 +14,8 @@ from recoup.metrics.point import LEAST
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import METRICS, MetricSpec, specs
 
+# What works with the formulas, each using the names of those before it.
+COMPUTING = ("values.js", "intervals.js", "areas.js", "uncertainty.js", "formulas.js")
 # What numpy calls them, and how a script writes them.
 OPERATORS = {
     "add": "+",
@@ -75,8 +77,8 @@ const Formulas = (() => {{
 
 def page_script() -> str:
     """Return the script that computes every number of a page again: it touches no document."""
-    rest = Path(__file__).with_name("formulas.js").read_text("utf-8")
-    return formulas_script() + rest
+    parts = [Path(__file__).with_name(name).read_text("utf-8") for name in COMPUTING]
+    return "".join([formulas_script(), *parts])
 
 
 def formulas_script() -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from recoup._core.registry import registered
 from recoup._core.results import to_plain
-from recoup._core.text import say_p, show_count, show_percent, show_range
+from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.verdict import verdict
@@ -91,12 +91,9 @@ def _about_rows(evaluation: Evaluation) -> str:
     text += f" and {show_count(evaluation.n_unlabeled)} are unlabeled"
     if evaluation.n_negative:
         text += f"; {show_count(evaluation.n_negative)} are known negatives"
-    interval = evaluation.prior.stated
-    hidden = f"about {show_count(evaluation.alpha * evaluation.n_unlabeled)}"
-    if interval is not None:
-        low, high = (show_count(alpha * evaluation.n_unlabeled) for alpha in interval)
-        ends = f"{low} to {high}"
-        hidden = ends if evaluation.prior_estimate is None else f"{hidden} ({ends})"
+    found = evaluation.hidden
+    ends = f"{show_count(found.lower)} to {show_count(found.upper)}"
+    hidden = f"about {show_count(found.count)} ({ends})"
     if evaluation.given.by_propensity:
         source = f"The propensities imply alpha {evaluation.prior}:"
     else:
@@ -115,7 +112,7 @@ def _about_ranking(evaluation: Evaluation) -> str:
 
 def _about_decisions(evaluation: Evaluation) -> str:
     recall, precision = evaluation["recall"], evaluation["precision"]
-    at = f"At threshold {evaluation.threshold:.4g}"
+    at = f"At threshold {show_digits(evaluation.threshold, 4)}"
     if math.isnan(precision.recovered) and not evaluation.at(evaluation.threshold).queue:
         rows = "unlabeled row" if evaluation.scheme == "case-control" else "row"
         return f"{at} the model flags no {rows}. Choose a lower threshold."
@@ -151,20 +148,21 @@ def _about_chance(evaluation: Evaluation) -> list[str]:
 def _about_feasibility(evaluation: Evaluation) -> str:
     limits = evaluation.feasibility
     at = f"(at {show_percent(limits.confidence)} confidence)"
+    most = show_digits(limits.alpha_upper)
     interval = evaluation.prior.interval or (evaluation.alpha, evaluation.alpha)
     given = "estimated" if evaluation.prior_estimate is not None else "given"
     if limits.exceeded:
         return (
-            f"Do not trust these numbers: the scores allow alpha up to {limits.alpha_upper:.3g} "
-            f"and beta from {limits.beta_lower:.3g} {at}, and alpha {evaluation.prior} with beta "
-            f"{evaluation.beta:.4g} is outside."
+            f"Do not trust these numbers: the scores allow alpha up to {most} and beta from "
+            f"{show_digits(limits.beta_lower)} {at}, and alpha {evaluation.prior} with beta "
+            f"{show_digits(evaluation.beta, 4)} is outside."
         )
     if interval[1] > limits.alpha_upper:
         return (
-            f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}: the upper part of the "
+            f"The scores allow alpha up to {most} {at}: the upper part of the "
             f"{given} range is not possible, and the intervals are wider than need be."
         )
-    allowed = f"The scores allow alpha up to {limits.alpha_upper:.3g} {at}"
+    allowed = f"The scores allow alpha up to {most} {at}"
     if any(note.code == "out-of-range" for note in evaluation.notes):
         return f"{allowed}, but at {evaluation.prior} some numbers cannot be: see the notes."
     return f"{allowed}, so {evaluation.prior} is possible."
@@ -217,20 +215,20 @@ def _prior(evaluation: Evaluation) -> dict[str, Any] | None:
     estimate = evaluation.prior_estimate
     if estimate is None:
         return None
-    facts = {"Method": estimate.method, "Estimate of alpha": f"{estimate.alpha:.4g}"}
+    facts = {"Method": estimate.method, "Estimate of alpha": show_digits(estimate.alpha, 4)}
     if estimate.interval is not None:
-        facts[f"{show_percent(estimate.confidence)} interval"] = "{:.4g} to {:.4g}".format(
-            *estimate.interval
+        facts[f"{show_percent(estimate.confidence)} interval"] = " to ".join(
+            show_digits(end, 4) for end in estimate.interval
         )
     if estimate.identified is not None:
         facts["The scores alone allow"] = show_range(*estimate.identified)
     facts |= {
         "Hidden positives": show_count(estimate.hidden.value),
-        "Positives that are labeled": f"{100 * estimate.label_frequency:.3g}%",
+        "Positives that are labeled": f"{show_digits(100 * estimate.label_frequency)}%",
         "Read off": estimate.transform,
     }
     if not math.isnan(estimate.upper_limit):
-        facts["alpha is at most"] = f"{estimate.upper_limit:.4g}"
+        facts["alpha is at most"] = show_digits(estimate.upper_limit, 4)
     return {
         "facts": facts,
         "members": dict(estimate.members),
@@ -246,8 +244,10 @@ def _settings(evaluation: Evaluation) -> dict[str, str]:
     }
     settings = {
         "Positives among unlabeled rows (alpha)": str(evaluation.prior),
-        "Positives among labeled rows (beta)": f"{evaluation.beta:.4g}",
-        "Positives among the rows judged (pi)": f"{evaluation.pi:.4g}",
+        "Positives among labeled rows (beta)": show_digits(evaluation.beta, 4),
+        "Positives among the rows judged (pi)": _with_interval(
+            evaluation.pi, evaluation.pi_interval
+        ),
         "The numbers are about": about[evaluation.scheme],
         "Labeled rows": show_count(evaluation.n_labeled),
         "Unlabeled rows": show_count(evaluation.n_unlabeled),
@@ -255,9 +255,15 @@ def _settings(evaluation: Evaluation) -> dict[str, str]:
     if evaluation.n_negative:
         settings["Known negatives"] = show_count(evaluation.n_negative)
     return settings | {
-        "Threshold": f"{evaluation.threshold:.6g}",
+        "Threshold": show_digits(evaluation.threshold, 6),
         "Confidence": show_percent(evaluation.confidence),
     }
+
+
+def _with_interval(value: float, ends: tuple[float, float]) -> str:
+    low, high = (show_digits(end, 3) for end in ends)
+    shown = show_digits(value, 4)
+    return shown if ends[0] == ends[1] else f"{shown} ({low} to {high})"
 
 
 def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -270,7 +276,7 @@ def _groups(evaluation: Evaluation, truth: Mapping[str, float]) -> list[dict[str
                 more = {"truth": truth.get(key), "higher_is_better": spec.higher_is_better}
                 rows.append(vars(item) | more)
         if kind == "point":
-            title += f" {evaluation.threshold:.4g}"
+            title += f" {show_digits(evaluation.threshold, 4)}"
         if rows:
             groups.append({"title": title, "kind": HEADINGS[kind], "metrics": rows})
     return groups
@@ -290,9 +296,11 @@ def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
             "positive_rate": point.positive_rate,
             "used": point.threshold == evaluation.threshold,
         }
+        # Where the threshold was chosen on these rows, only the evaluation allows for that.
+        metrics = evaluation.metrics if summary["used"] else point.metrics
         for key in ("precision", "recall"):
             names = ("recovered", "lower", "upper")
-            summary[key] = {name: getattr(point[key], name) for name in names}
+            summary[key] = {name: getattr(metrics[key], name) for name in names}
         points.append(summary)
     return points
 

@@ -1,0 +1,151 @@
+"""The sentences, limits and rules of a page, for Python and for the page's script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recoup._core.relative_limits import MANY_TIMES
+from recoup.evaluation.out_of_range import FAR
+
+# Here and nowhere else: the page's script fills these again when a reader moves a slider.
+PHRASES = {
+    "none_of_ten": "none",
+    "few_of_ten": "fewer than 1",
+    "about_of_ten": "about {count}",
+    "many_of_ten": "more than 9",
+    "all_of_ten": "all 10",
+    "of_ten": "{count} of 10",
+    "found": "At this threshold the model finds {count} positives ({share}).",
+    "unknown_recall": "How many positives the model finds cannot be recovered at this threshold.",
+    "right": "Of 10 rows that it flags, {count} are really positive ({share}).",
+    "none_flagged": "At this threshold the model flags nothing. Choose a lower one.",
+    "unknown_precision": "How many of the rows it flags are positive cannot be recovered at this "
+    "threshold.",
+    "naive": "Counting unlabeled rows as negative would have said {pu}, {gap} points too {side}.",
+    "naive_same": "Counting unlabeled rows as negative would have said about the same, {pu}.",
+    "between": "{value}, between {low} and {high}",
+    "exceeded": "These shares of positives do not fit the scores: at {confidence} confidence they "
+    "allow alpha up to {alpha_upper} and beta from {beta_lower}, and alpha is {alpha}, beta "
+    "{beta}.",
+    "near": "Alpha {alpha} is about the most that the scores allow ({alpha_upper}): the numbers "
+    "are as good as they can be, and worse if fewer positives hide among the unlabeled rows.",
+    "within": "The share of positives among the unlabeled rows, {alpha}, is one that the scores "
+    "allow (up to {alpha_upper}).",
+    "stretch_red": "Undoing the mix of positives stretches every error {times} times: the labeled "
+    "and the unlabeled rows hold nearly the same share of positives.",
+    "stretch_amber": "Undoing the mix of positives stretches every error {times} times: the two "
+    "groups of rows hold similar shares of positives.",
+    "stretch_green": "Undoing the mix of positives stretches every error {times} times, which the "
+    "intervals include.",
+    "partly": "Part of the range of alpha, up to {alpha_high}, is more than the scores allow "
+    "({alpha_upper} at {confidence} confidence).",
+    "clipped_red": "Some values came out impossible and were cut off at their limit ({outside}); "
+    "sampling error does not explain that.",
+    "clipped_amber": "Some values came out impossible and were cut off at their limit ({outside}); "
+    "sampling error may explain that.",
+    "leak": "The scores seem to know the labels, as those of training rows do: hardly any "
+    "unlabeled rows score like the upper half of the labeled ones.",
+    "wide": "The data leave much open: the interval of {wide} is wide.",
+    "open": "What nobody has checked leaves more open than the intervals say: if {open}, "
+    "{open_figures}. {narrows}",
+    "open_alpha": "alpha is any that the scores allow",
+    "open_beta": "up to a tenth of the labels is wrong",
+    "open_both": "alpha is any that the scores allow and up to a tenth of the labels is wrong",
+    "narrows_alpha": "Looking at some unlabeled rows by hand would narrow that.",
+    "narrows_beta": "Looking at some labeled rows by hand would narrow that.",
+    "narrows_both": "Looking at some rows by hand, labeled and unlabeled, would narrow that.",
+    "open_figure": "{label} could be {range}",
+    "could_be": "Could be {range} if {open}.",
+    "alpha_given": "Alpha was given, not estimated from these scores: the numbers are as good as "
+    "it.",
+    "alpha_implied": "Alpha follows from the propensities, not estimated from these scores: the "
+    "numbers are as good as it.",
+    "hidden_between": "between {low} and {high}",
+    "reliability": "Reliability: ",
+    "reliability_if": "Reliability, if this holds: ",
+    "flagged": "Rows with at least this score are flagged.",
+    "alpha_span": "alpha from 0 to {top}",
+    "used": "used",
+}
+# Title, words below it.
+HIDDEN_FIGURE = ("Hidden positives", "positives among the unlabeled rows")
+# Title, words below it, and whether the number is shown in percent.
+TITLE_FIGURES = {
+    "recall": ("Positives found", "recall at the threshold", True),
+    "precision": ("Flagged rows that are positive", "precision at the threshold", True),
+    "roc_auc": ("Quality of the ranking", "AUC: 0.5 is chance, 1 is perfect", False),
+}
+# From worst to best; the light shows the worst but for notes, which only inform.
+LEVELS = {
+    "red": "speaks against it",
+    "amber": "take care",
+    "green": "speaks for it",
+    "note": "note",
+}
+LIGHTS = {"red": "do not rely on this", "amber": "use with care", "green": "good"}
+LIMITS = {
+    # Errors of the observed rates grow by 1 / (beta - alpha): beyond these, threefold and tenfold.
+    "narrow_gap": 1 / 3,
+    "tiny_gap": 0.1,
+    # From so many times on, that is worth saying.
+    "noticed": 1.05,
+    # From so many times the largest alpha on, alpha counts as close to it.
+    "near": 0.95,
+    # Shares below and from these on are not rounded to none of ten or all ten.
+    "few": 0.05,
+    "many": 0.95,
+    # A wider interval leaves much open, and one whose ends differ by so many times.
+    "wide": 0.3,
+    "many_times": MANY_TIMES,
+    # An interval so far outside the range of its metric is no matter of chance.
+    "far": FAR,
+    # A range of what is possible is much wider than the interval: by this factor, and this much.
+    "open_times": 1.5,
+    "open_room": 0.05,
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a reason holds: one fact is larger than another.
+
+    Of the rules with the same code, the first that holds gives the reason. Python and the page's
+    script read the same rules and the same facts (:func:`recoup.report.page.light.facts_of`).
+
+    Attributes
+    ----------
+    code : str
+        What the reason is about.
+    level : {"red", "amber", "green", ""}
+        What it says of the numbers. Empty where there is nothing to say.
+    phrase : str
+        Key of its sentence.
+    larger : str
+        The fact, or the limit, that has to be larger. Empty where the rule always holds.
+    than : str
+        The one that has to be smaller. Empty stands for zero.
+    """
+
+    code: str
+    level: str
+    phrase: str
+    larger: str = ""
+    than: str = ""
+
+
+RULES = (
+    Rule("limits", "red", "exceeded", "exceeded"),
+    Rule("limits", "amber", "partly", "alpha_high", "alpha_upper"),
+    # Clipping says what is wrong with an alpha that the ranking as a whole allows.
+    Rule("limits", "", "", "n_beyond"),
+    Rule("limits", "amber", "near", "alpha", "near_from"),
+    Rule("limits", "green", "within"),
+    Rule("stretch", "red", "stretch_red", "tiny_gap", "gap"),
+    Rule("stretch", "amber", "stretch_amber", "narrow_gap", "gap"),
+    Rule("stretch", "green", "stretch_green", "times", "noticed"),
+    Rule("clipping", "red", "clipped_red", "n_beyond"),
+    Rule("clipping", "amber", "clipped_amber", "n_outside"),
+    Rule("width", "amber", "wide", "n_wide"),
+    Rule("scores", "amber", "leak", "leaks"),
+    Rule("open", "amber", "open", "n_open"),
+)
