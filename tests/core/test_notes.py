@@ -39,6 +39,7 @@ def test_codes_reach_programs():
         found = recoup.evaluate(s, scores, alpha=0.6, n_boot=0)
     codes = {note["code"] for note in json.loads(json.dumps(found.to_dict()))["notes"]}
     assert {"infeasible-prior", "few-rows", "chosen-threshold"} <= codes <= set(CODES)
+    s = np.repeat([1, 0], [20, 300])
     both = recoup.compare(s, {"a": scores, "b": scores**3}, alpha="elkan-noto", n_boot=0)
     assert {note.code for note in both.notes} >= {"shared-prior", "few-rows"}
     estimate = recoup.priors.estimate(s, scores, method="elkan-noto")

@@ -49,7 +49,9 @@ def test_influence_is_what_a_row_does_to_the_raw_value(key, group, rows):
     y, scores = rows
     spec = METRICS[key]
     table = ScoreTable.from_arrays(y, np.round(scores, 1))
-    mixture = Mixture.of(table, 0.2, 0.95, "single-sample")
+    # An area at the edge is that of the valid curve: rates that need no smoothing show its slope.
+    shares = (0.0, 1.0) if spec.at_edge else (0.2, 0.95)
+    mixture = Mixture.of(table, *shares, "single-sample")
     threshold = 0.5
     influence = spec.row_effects(table, mixture, threshold)[group][::-1]
     counts = ("labeled", "unlabeled")[group]

@@ -212,13 +212,16 @@ def rows_behind(table: ScoreTable, influence: Influence) -> float:
     if table.squares is None:
         return kish
     mass, squares = table.labeled[::-1], table.squares_of("labeled")[::-1]
+    rows = np.divide(mass**2, squares, out=np.zeros_like(squares), where=squares > 0)
     on_labeled, _ = row_slopes(table, influence)
-    parts = squares * on_labeled**2
-    rows = np.divide(mass**2, squares, out=np.ones_like(parts), where=squares > 0)
-    # Satterthwaite's degrees of freedom, from the spread of the squared influences; for influences
-    # that are normally distributed they are the number of rows.
-    excess = np.sum(parts**2 / rows) / max(parts.sum() ** 2, 1e-300) - 1 / kish
-    return min(kish, float(2 / excess + 1)) if excess > 0 else kish
+
+    def concentration(parts: FloatArray) -> float:
+        """One over the number of rows that the squared influences are spread over."""
+        spread = np.divide(parts**2, rows, out=np.zeros_like(parts), where=rows > 0)
+        return float(spread.sum() / max(parts.sum() ** 2, 1e-300))
+
+    weighted, plain = concentration(squares * on_labeled**2), concentration(rows * on_labeled**2)
+    return min(kish, float(rows.sum()) * plain / weighted) if weighted > 0 else kish
 
 
 def _centered(counts: Any, values: FloatArray) -> FloatArray:

@@ -126,16 +126,21 @@ const AreaIntervals = (() => {
     const [squares] = model.squares;
     const n = labeled.length;
     const mean = sumOver(labeled, onLabeled) / nLabeled;
-    let [total, spread] = [0, 0];
+    let [total, spread, plainTotal, plainSpread, count] = [0, 0, 0, 0, 0];
     for (let i = 0; i < n; i++) {
       const at = n - 1 - i;
       if (!(squares[at] > 0)) continue;
-      const part = squares[at] * ((onLabeled[i] - mean) / nLabeled) ** 2;
-      total += part;
-      spread += part ** 2 / (labeled[at] ** 2 / squares[at]);
+      const rows = labeled[at] ** 2 / squares[at];
+      const square = ((onLabeled[i] - mean) / nLabeled) ** 2;
+      count += rows;
+      total += squares[at] * square;
+      spread += (squares[at] * square) ** 2 / rows;
+      plainTotal += rows * square;
+      plainSpread += rows * square ** 2;
     }
-    const excess = spread / Math.max(total ** 2, 1e-300) - 1 / kish;
-    return excess > 0 ? Math.min(kish, 2 / excess + 1) : kish;
+    const weighted = spread / Math.max(total ** 2, 1e-300);
+    const plain = plainSpread / Math.max(plainTotal ** 2, 1e-300);
+    return weighted > 0 ? Math.min(kish, (count * plain) / weighted) : kish;
   }
 
   // Limits for how rows lie along the scores, all shares held.
