@@ -98,19 +98,19 @@ def test_the_threshold_is_the_best_by_hand(name, params, alpha, cancer):
     scores = out_of_fold(GaussianNB(), cancer.X, cancer.s)
     threshold, value = best_by_hand(name, cancer.s, scores, alpha, **params)
     sign = -1 if name == "expected_cost" else 1
-    assert tuned.best_score_ == pytest.approx(sign * value, rel=1e-6)
+    assert tuned.curve_.best_value == pytest.approx(sign * value, rel=1e-6)
     at_threshold = tuned.curve_.values[tuned.curve_.threshold == tuned.threshold_]
-    assert at_threshold == tuned.best_score_
+    assert at_threshold == tuned.curve_.best_value
     # Two cuts may be equally good up to rounding.
     rivals = tuned.curve_.values[tuned.curve_.threshold == threshold]
-    assert rivals == pytest.approx(tuned.best_score_, rel=1e-6)
+    assert rivals == pytest.approx(tuned.curve_.best_value, rel=1e-6)
 
 
 def test_without_hidden_positives_it_maximizes_the_ordinary_metric(cancer):
     tuned = TunedThreshold(GaussianNB(), alpha=0.0, random_state=0).fit(cancer.X, cancer.s)
     scores = out_of_fold(GaussianNB(), cancer.X, cancer.s)
     f1_scores = {cut: f1_score(cancer.s, scores >= cut) for cut in scores}
-    assert tuned.best_score_ == pytest.approx(max(f1_scores.values()), rel=1e-12)
+    assert tuned.curve_.best_value == pytest.approx(max(f1_scores.values()), rel=1e-12)
     assert f1_scores[tuned.threshold_] == max(f1_scores.values())
 
 
@@ -187,7 +187,7 @@ def test_known_negatives_are_zero_to_the_classifier_and_minus_one_to_the_metric(
     scores = out_of_fold(GaussianNB(), cancer.X, s)
     curve = metrics.metric_curve("accuracy", s, scores, alpha=0.5)
     assert tuned.threshold_ == curve.best_threshold
-    assert tuned.best_score_ == curve.best_value
+    assert tuned.curve_.best_value == curve.best_value
     without = metrics.metric_curve("accuracy", np.maximum(s, 0), scores, alpha=0.5)
     assert curve.best_value != without.best_value
 
@@ -197,7 +197,7 @@ def test_noisy_labels_and_the_scheme_reach_the_metric(cancer):
     tuned = TunedThreshold(GaussianNB(), **settings, random_state=0).fit(cancer.X, cancer.s)
     scores = out_of_fold(GaussianNB(), cancer.X, cancer.s)
     curve = metrics.metric_curve("f1", cancer.s, scores, **settings)
-    assert (tuned.threshold_, tuned.best_score_) == (curve.best_threshold, curve.best_value)
+    assert (tuned.threshold_, tuned.curve_.best_value) == (curve.best_threshold, curve.best_value)
     np.testing.assert_array_equal(tuned.curve_.values, curve.values)
 
 
@@ -367,3 +367,15 @@ def test_it_must_be_fitted_first(cancer):
     for method in (tuned.predict, tuned.decision_function):
         with pytest.raises(NotFittedError):
             method(cancer.X)
+
+
+@pytest.mark.parametrize("metric", ["f1", "expected_cost"])
+def test_the_score_is_less_good_than_the_best_of_many(metric):
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    X = rng.normal(size=(400, 1)) + y[:, None]
+    s = (y & (rng.random(400) < 0.3)).astype(int)
+    tuned = TunedThreshold(LogisticRegression(), metric=metric, alpha=0.23, random_state=0)
+    tuned.fit(X, s)
+    better = 1 if metric == "f1" else -1
+    assert better * tuned.best_score_ < better * tuned.curve_.best_value

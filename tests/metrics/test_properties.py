@@ -237,3 +237,18 @@ def test_calibration_of_a_calibrated_score():
     assert curve.ece < 0.01
     shifted = metrics.calibration_curve(s, scores**2, alpha=y_true[s == 0].mean())
     assert shifted.ece > 0.05
+
+
+def test_calibration_error_of_perfect_probabilities_is_not_made_of_noise():
+    from strategies import gaussian_rows
+
+    errors, held = [], []
+    for seed in range(40):
+        s, scores, _ = gaussian_rows(np.random.default_rng(seed), 1500, 0.3, 0.4)
+        curve = metrics.calibration_curve(s, scores, alpha=0.3 * 0.6 / (1 - 0.3 * 0.4))
+        errors.append((curve.ece, curve.raw_ece))
+        held.append((curve.lower <= curve.mean_score) & (curve.mean_score <= curve.upper))
+    debiased, raw = np.mean(errors, axis=0)
+    assert debiased < 0.6 * raw
+    # The mean score of a bin is its true share of positives here; a few bins are near 0 or 1.
+    assert 0.9 < np.mean(held) < 0.99

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
-from recoup.evaluation.chosen_threshold import N_REPLICATES, optimism
 from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
@@ -31,6 +30,7 @@ from recoup.evaluation.uncertainty import uncertainty
 from recoup.evaluation.unchecked_labels import unchecked_labels_note
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds import bounds_at
+from recoup.metrics.chosen_threshold import N_REPLICATES, optimism
 from recoup.metrics.curve_results import RocCurve
 from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.measure import measure
@@ -156,7 +156,7 @@ def evaluate(
     shift: dict[str, float] = {}
     if chosen_for is not None and n_boot:
         replicates = bootstrap(table, min(int(n_boot), N_REPLICATES), rng)
-        shift = optimism(replicates, prior, scheme, chosen_for)
+        shift = optimism(replicates, prior.alpha, prior.beta, scheme, chosen_for)
 
     naive_mixture = Mixture.of(naive, 0.0, 1.0, "single-sample")
     observed = measure(naive, naive_mixture, recovered_roc(naive, naive_mixture), cut)

@@ -16,7 +16,6 @@ from recoup._core.notes import Note
 from recoup._core.prior import Prior
 from recoup._core.results import html_estimates, make_frame, to_plain
 from recoup._core.text import show_percent
-from recoup.evaluation.chosen_threshold import N_REPLICATES, optimism
 from recoup.evaluation.estimates import (
     Baseline,
     Estimate,
@@ -32,6 +31,7 @@ from recoup.evaluation.inputs import Given, as_precise_as_scores
 from recoup.evaluation.uncertainty import point_estimates, spread, tails
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
+from recoup.metrics.chosen_threshold import N_REPLICATES, optimism
 from recoup.metrics.curve_results import (
     Band,
     CalibrationCurve,
@@ -286,7 +286,7 @@ class Evaluation:
         """Recovered calibration in ten bins; None if scores are not probabilities."""
         if not self.table.holds_probabilities:
             return None
-        return calibration_of(self.table, self.mixture, 10)
+        return calibration_of(self.table, self.mixture, 10, self.confidence)
 
     def metric_curve(self, name: str, **params: float) -> MetricCurve:
         """Recovered metric at every threshold.
@@ -342,7 +342,7 @@ class Evaluation:
         if self.n_boot:
             rng = np.random.default_rng(self.seed)
             replicates = bootstrap(self.table, min(self.n_boot, N_REPLICATES), rng)
-            shift = optimism(replicates, self.prior, self.scheme, metric, params)
+            shift = optimism(replicates, self.alpha, self.beta, self.scheme, metric, params)
         return self._points([threshold], "Evaluation.best", shift)[0]
 
     def operating_points(self, thresholds: Any = 20) -> pd.DataFrame:

@@ -17,9 +17,11 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
 from recoup.learners.base import checked_labels, estimated_prior
 from recoup.metrics.area import aul
+from recoup.metrics.chosen_threshold import N_REPLICATES, optimism_of_best
 from recoup.metrics.curve_results import MetricCurve
 from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.rates import prepare
+from recoup.metrics.resample import bootstrap
 from recoup.metrics.scorer import checked_metric
 from recoup.priors.results import PriorEstimate
 from recoup.scores.folds import PUStratifiedKFold
@@ -73,8 +75,9 @@ class TunedThreshold(WrappingClassifier):
         Rows with ``score >= threshold_`` are predicted positive. Infinite where it is best to
         predict no row positive.
     best_score_ : float
-        The recovered metric at the threshold. Being the best of many, it is optimistic; judge the
-        classifier on other rows.
+        The recovered metric at the threshold, less what choosing the best of many thresholds adds
+        to it on average (Efron 1983, by 200 bootstrap replicates). ``curve_.best_value`` is the
+        value before that.
     prior_ : PriorEstimate or None
         The estimate of alpha and beta; None where they were given.
     curve_ : MetricCurve
@@ -170,7 +173,7 @@ class TunedThreshold(WrappingClassifier):
             settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
         self.curve_ = self._recover(s, scores, settings, caller)
         self.threshold_ = self.curve_.best_threshold
-        self.best_score_ = self.curve_.best_value
+        self.best_score_ = self.curve_.best_value - self._optimism(s, scores, settings, caller)
 
         self._fit_wrapped(X, s)
         return self
@@ -240,6 +243,15 @@ class TunedThreshold(WrappingClassifier):
         shared = {name: settings[name] for name in ("alpha", "beta", "scheme")}
         roc = recovered_roc(*prepare(s, scores, caller=caller, **shared))
         return metric_along(roc, self.metric, caller, **(self.metric_params or {}))
+
+    def _optimism(
+        self, s: ArrayLike, scores: FloatArray, settings: dict[str, Any], caller: str
+    ) -> float:
+        shared = {name: settings[name] for name in ("alpha", "beta", "scheme")}
+        table, _ = prepare(s, scores, caller=caller, **shared)
+        # Always the same numbers: a mean over replicates, which no fold should depend on.
+        replicates = bootstrap(table, N_REPLICATES, np.random.default_rng(0))
+        return optimism_of_best(replicates, **shared, metric=self.metric, params=self.metric_params)
 
     def _splits(self, X: Any, s: ArrayLike) -> Iterable[Any]:
         """Split by s rather than by the classifier's target, which hides known negatives."""

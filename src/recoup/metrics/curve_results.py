@@ -21,7 +21,12 @@ COUNTS = (
     *("rows", "lower_tp", "lower_fp", "lower_fn", "lower_tn"),
     *("upper_tp", "upper_fp", "upper_fn", "upper_tn"),
 )
-HEADINGS = {"fpr": "FPR", "tpr": "TPR (recall)", "ece": "expected calibration error"}
+HEADINGS = {
+    "fpr": "FPR",
+    "tpr": "TPR (recall)",
+    "ece": "expected calibration error",
+    "raw_ece": "with sampling error",
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -317,18 +322,28 @@ class CalibrationCurve(Curve):
         Recovered share of positives in each bin, clipped to [0, 1].
     raw_positive_share : ndarray of shape (n_bins,)
         The same before clipping.
+    lower : ndarray of shape (n_bins,)
+        Lower limit of the confidence interval of the share.
+    upper : ndarray of shape (n_bins,)
+        Upper limit of the confidence interval of the share.
     rows : ndarray of shape (n_bins,)
         Rows of the judged population in each bin.
     ece : float
-        Expected calibration error: mean distance of the two shares, weighted by rows.
+        Expected calibration error: mean distance of the two shares, weighted by rows, less what
+        sampling error alone would make of it in each bin.
+    raw_ece : float
+        The mean distance itself, which is above zero for perfect probabilities too.
     """
 
     threshold: FloatArray
     mean_score: FloatArray
     positive_share: FloatArray
     raw_positive_share: FloatArray
+    lower: FloatArray
+    upper: FloatArray
     rows: FloatArray
     ece: float
+    raw_ece: float
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the calibration curve.

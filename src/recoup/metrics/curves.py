@@ -16,6 +16,8 @@ from recoup.metrics.curve_results import (
     PrCurve,
     RocCurve,
 )
+from recoup.metrics.intervals import normal_quantile
+from recoup.metrics.observed import ObservedShares
 from recoup.metrics.point import positive_rate, precision
 from recoup.metrics.rates import Mixture, prepare
 from recoup.metrics.spec import metric_spec, specs
@@ -125,7 +127,9 @@ def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> Metr
     return MetricCurve(name, roc.threshold, values, float(roc.threshold[best]), float(values[best]))
 
 
-def calibration_of(table: ScoreTable, mixture: Mixture, n_bins: int) -> CalibrationCurve:
+def calibration_of(
+    table: ScoreTable, mixture: Mixture, n_bins: int, confidence: float = 0.95
+) -> CalibrationCurve:
     """Recover the share of positives in quantile bins of the score.
 
     Parameters
@@ -136,6 +140,8 @@ def calibration_of(table: ScoreTable, mixture: Mixture, n_bins: int) -> Calibrat
         Shares of positives in the two samples and in the population.
     n_bins : int
         How many bins with equally many rows; fewer where scores are tied.
+    confidence : float, default=0.95
+        Level of the intervals of the shares.
 
     Returns
     -------
@@ -145,20 +151,34 @@ def calibration_of(table: ScoreTable, mixture: Mixture, n_bins: int) -> Calibrat
     cumulative = np.cumsum(rows)
     cuts = np.searchsorted(cumulative, cumulative[-1] * np.arange(1, n_bins) / n_bins, "left") + 1
     starts = np.unique(np.append(0, cuts[cuts < len(rows)]))
-    # Share of all positives that falls into a bin; Bayes' rule turns it into the share of
-    # positives in the bin.
-    of_positives, _ = mixture.true_rates(
-        np.add.reduceat(table.labeled, starts) / table.n_labeled,
-        np.add.reduceat(table.unlabeled, starts) / table.n_unlabeled,
-    )
     in_bin = np.add.reduceat(rows, starts)
     filled = in_bin > 0
-    share = mixture.pi * of_positives[filled] * rows.sum() / in_bin[filled]
+    # The share of positives in a bin is the precision of flagging the rows of this bin alone.
+    observed = ObservedShares.in_bins(table, starts, mixture.scheme)
+    hidden = mixture.alpha
+    if table.n_known:
+        hidden = mixture.alpha / (1 - table.n_known / table.n_unlabeled)
+    z = normal_quantile(confidence)
+    share = observed.value(precision.from_rates, hidden, mixture.beta)[filled]
+    low, high = observed.interval(precision.from_rates, hidden, mixture.beta, z)
+    low, high = (np.clip(limit[filled], 0.0, 1.0) for limit in (low, high))
     mean_score = np.add.reduceat(rows * table.centers, starts)[filled] / in_bin[filled]
     clipped = np.clip(share, 0.0, 1.0)
-    ece = float(np.dot(in_bin[filled], np.abs(mean_score - clipped)) / rows.sum())
+    low, high = np.minimum(low, clipped), np.maximum(high, clipped)
+    weight = in_bin[filled] / rows.sum()
+    gap, error = np.abs(mean_score - clipped), (high - low) / (2 * z)
+    # Noise alone makes distances; the square of what is beyond it is left.
+    beyond = np.sqrt(np.maximum(gap**2 - error**2, 0.0))
     return CalibrationCurve(
-        table.scores[starts][filled], mean_score, clipped, share, in_bin[filled], ece
+        table.scores[starts][filled],
+        mean_score,
+        clipped,
+        share,
+        low,
+        high,
+        in_bin[filled],
+        float(np.dot(weight, beyond)),
+        float(np.dot(weight, gap)),
     )
 
 
@@ -415,13 +435,15 @@ def calibration_curve(
     Returns
     -------
     CalibrationCurve
-        With ``mean_score``, ``positive_share`` and ``ece``.
+        With ``mean_score``, ``positive_share`` and its interval, ``ece`` and ``raw_ece``.
 
     Examples
     --------
     >>> curve = calibration_curve([1, 0, 0, 0], [0.9, 0.6, 0.2, 0.1], alpha=1/3, n_bins=2)
-    >>> curve.mean_score, curve.positive_share, curve.ece
+    >>> curve.mean_score, curve.positive_share, curve.raw_ece
     (array([0.15, 0.75]), array([0., 1.]), 0.2)
+    >>> curve.ece  # four rows do not show that these probabilities are wrong
+    0.0
     """
     table, mixture = prepare(
         s,

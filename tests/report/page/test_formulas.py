@@ -276,7 +276,7 @@ def check(found, expected, about):
             assert_same(ours[column], getattr(theirs, name), f"{about}: {curve} {name}")
     assert_same(found["roc"]["threshold"][1:], expected.roc.threshold[1:], f"{about}: thresholds")
     if expected.calibration is not None:
-        assert_same(found["calibration"]["ece"], expected.calibration.ece, f"{about}: ece")
+        assert_same(found["calibration"]["rawEce"], expected.calibration.raw_ece, f"{about}: ece")
     point = expected.at(expected.threshold)
     assert_same(found["queue"], point.queue, f"{about}: queue")
     assert_same(found["positiveRate"], point.positive_rate, f"{about}: positive rate")

@@ -101,8 +101,8 @@ const Recoup = (() => {
       (column) => bins.map((bin) => bin[column]),
     );
     const gaps = meanScore.map((mean, i) => Math.abs(mean - positiveShare[i]));
-    const ece = sum(gaps.map((gap, i) => gap * inBins[i])) / total;
-    return { threshold, meanScore, positiveShare, rawPositiveShare, rows: inBins, ece };
+    const rawEce = sum(gaps.map((gap, i) => gap * inBins[i])) / total;
+    return { threshold, meanScore, positiveShare, rawPositiveShare, rows: inBins, rawEce };
   }
 
   // Shares of the two groups in bins of equal width. Rows beyond the outermost half percent on

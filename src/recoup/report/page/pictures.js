@@ -175,7 +175,7 @@ const Pictures = (() => {
         { x: found.meanScore, y: found.positiveShare, color: color(0), name: "recovered" },
       ],
       points: found.meanScore.map((x, i) => ({ x, y: found.positiveShare[i], color: color(0) })),
-      facts: `Scores are off by ${number(found.ece)} on average (expected calibration error).`,
+      facts: `Scores are off by ${number(found.rawEce)} on average, sampling error included.`,
     });
   }
 
