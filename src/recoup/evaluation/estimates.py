@@ -11,6 +11,7 @@ import numpy as np
 from recoup._core.checks import FloatArray
 from recoup._core.results import html_estimates, html_table, make_frame, to_plain
 from recoup._core.text import show_number, show_range
+from recoup.metrics.intervals import mover
 from recoup.metrics.spec import metric_spec
 
 if TYPE_CHECKING:
@@ -114,6 +115,11 @@ class Estimate:
             # An interval that lies outside the range altogether is no certainty: at the end of the
             # range it keeps the width that it has.
             low, high = low - optimism, high - optimism
+            if optimism:
+                # What the choice adds is known on average only: this one may have added nothing,
+                # or twice as much.
+                center, room = raw - optimism, abs(optimism)
+                low, high = mover(center, [(low, high), (center - room, center + room)])
             low = min(low, spec.high - (raw - optimism - low)) if low > spec.high else low
             high = max(high, spec.low + (high - raw + optimism)) if high < spec.low else high
             return min(spec.clip(low), value), max(spec.clip(high), value)
