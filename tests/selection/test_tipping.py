@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,9 @@ def test_without_an_interval_only_the_value_answers():
     s = (positive & (rng.random(2000) < 0.5)).astype(int)
     scores = rng.normal(1.5 * positive)
     evaluation = recoup.evaluate(s, scores, propensity=np.full(2000, 0.5), threshold=0.8, n_boot=0)
+    none = {"lower": math.nan, "upper": math.nan}
+    bare = {key: replace(item, **none) for key, item in evaluation.metrics.items()}
+    evaluation = replace(evaluation, metrics=bare)
     found = evaluation.selection_sensitivity([1.0]).tipping("recall", at_least=0.7)
     assert math.isnan(found.limit_strength)
     assert 1 < found.strength < 20

@@ -9,7 +9,6 @@ CODES = {
     "infeasible-prior": "alpha and beta are more than the scores allow",
     "out-of-range": "recovered values left their range by more than sampling error explains",
     "clipped": "recovered values left their range; sampling error can explain that",
-    "conservative": "an interval that reaches the end of its range is wider than it need be",
     "few-rows": "too few rows for intervals, estimates or tests to be relied on",
     "constant-scores": "all scores are equal",
     "binned": "scores were grouped into bins",

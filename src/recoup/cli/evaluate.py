@@ -149,7 +149,9 @@ def demo(
     score = "score_boosting"
     with progress("Evaluating the example"):
         example = load_example()
-        evaluation = run(example.s, example.scores[score], alpha=example.alpha, threshold="f1")
+        evaluation = run(
+            example.s, example.scores[score], alpha=example.alpha, beta=1.0, threshold="f1"
+        )
         # With the true labels nothing is hidden, and the same code gives the usual metrics.
         known = run(
             example.y_true,
@@ -225,13 +227,6 @@ def _print_evaluation(
             table.add_row(*cells)
         table.add_section()
     console.print(table)
-    hidden = evaluation.hidden
-    console.print(
-        plain(
-            f"Hidden positives among the {hidden.n_unlabeled:,.0f} unlabeled rows: "
-            f"{hidden.count:,.0f}, between {hidden.lower:,.0f} and {hidden.upper:,.0f}."
-        )
-    )
     if open_range:
         console.print(plain(_why_open(evaluation)))
     for sentence in summary["sentences"]:

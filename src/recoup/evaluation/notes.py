@@ -70,14 +70,6 @@ def notes_on(
                 f"sampling error can explain that.",
             )
         )
-    if limits.get("average_precision", (0.0, 0.0))[1] > 1:
-        notes.append(
-            Note(
-                "conservative",
-                "The intervals of average precision and PR AUC reach 1 and are conservative there: "
-                "in simulations with 50 labeled rows they held the truth up to 99% of the time.",
-            )
-        )
     labeled, unlabeled = table.effective_sizes
     if labeled < FEW_LABELED or unlabeled < FEW_UNLABELED:
         notes.append(

@@ -74,10 +74,8 @@ def uncertainty(
         if spec.limits_of is not None:
             found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
             continue
-        from_rows = spec.row_effects is not None and not spec.at_edge
-        interval = _area_interval if from_rows else _moved_curves_interval
         ends = [
-            interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0))
+            _interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0))
             for alpha in prior.corners()
         ]
         found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
@@ -144,6 +142,30 @@ def spread(values: FloatArray, confidence: float) -> Ends:
     """Limits of the middle share of values, along their first axis."""
     low, high = np.quantile(values, tails(confidence), axis=0)
     return low, high
+
+
+def _interval(
+    spec: MetricSpec,
+    table: ScoreTable,
+    prior: Prior,
+    alpha: float,
+    scheme: Scheme,
+    confidence: float,
+    times: float,
+) -> tuple[float, float]:
+    """Interval of an area or a proper score, from rows, from moved curves, or the narrower one.
+
+    Both hold the truth. Raw rates of few labeled rows are wild where alpha is large, and valid
+    curves are not; but moving all thresholds at once says too much where rates are plain shares.
+    """
+    given = spec, table, prior, alpha, scheme, confidence, times
+    if spec.row_effects is None or spec.at_edge:
+        return _moved_curves_interval(*given)
+    from_rows = _area_interval(*given)
+    if spec.kind == "proper" or spec.from_auc_pu is not None:
+        return from_rows
+    from_curves = _moved_curves_interval(*given)
+    return min(from_rows, from_curves, key=lambda ends: spec.clip(ends[1]) - spec.clip(ends[0]))
 
 
 def _area_interval(

@@ -5,7 +5,8 @@
 const AreaIntervals = (() => {
   "use strict";
 
-  const { clip, mixtureOf, monotoneRate, ofNegatives, ofPositives, rawValue, validArea } = Values;
+  const { clip, into, mixtureOf, monotoneRate } = Values;
+  const { ofNegatives, ofPositives, rawValue, validArea } = Values;
   const { logitInterval, mover, observedAt, stretched, stretchOf } = Intervals;
   const { studentQuantile, wilson } = Intervals;
   const SHARE_STEP = 1e-4;
@@ -272,6 +273,16 @@ const AreaIntervals = (() => {
     return stretched(value, mover(value, ends), model.times[spec.key] ?? 1);
   }
 
+  // From rows, from moved curves, or the narrower one: both hold the truth.
+  function intervalOf(model, shares, mixture, roc, spec) {
+    if (!spec.from_rows) return movedCurvesInterval(model, shares, spec);
+    const fromRows = areaInterval(model, shares, mixture, roc, spec);
+    if (spec.kind === "proper" || Formulas.fromAucPu[spec.key]) return fromRows;
+    const fromCurves = movedCurvesInterval(model, shares, spec);
+    const width = ([low, high]) => into(spec, high) - into(spec, low);
+    return width(fromCurves) < width(fromRows) ? fromCurves : fromRows;
+  }
+
   function areaIntervals(model, shares, mixture, roc) {
     const limits = {};
     for (const spec of model.live) {
@@ -281,9 +292,7 @@ const AreaIntervals = (() => {
         const shift = validArea(spec, roc, pi) - validArea(model.specs[spec.limits_of], roc, pi);
         limits[spec.key] = [like[0] + Math.min(shift, 0), like[1] + Math.max(shift, 0)];
       } else {
-        limits[spec.key] = spec.from_rows
-          ? areaInterval(model, shares, mixture, roc, spec)
-          : movedCurvesInterval(model, shares, spec);
+        limits[spec.key] = intervalOf(model, shares, mixture, roc, spec);
       }
     }
     return limits;

@@ -106,7 +106,7 @@ LIMITS = {
 
 
 @dataclass(frozen=True)
-class Rule:
+class LightRule:
     """When a reason holds: one fact is larger than another.
 
     Of the rules with the same code, the first that holds gives the reason. Python and the page's
@@ -134,18 +134,18 @@ class Rule:
 
 
 RULES = (
-    Rule("limits", "red", "exceeded", "exceeded"),
-    Rule("limits", "amber", "partly", "alpha_high", "alpha_upper"),
+    LightRule("limits", "red", "exceeded", "exceeded"),
+    LightRule("limits", "amber", "partly", "alpha_high", "alpha_upper"),
     # Clipping says what is wrong with an alpha that the ranking as a whole allows.
-    Rule("limits", "", "", "n_beyond"),
-    Rule("limits", "amber", "near", "alpha", "near_from"),
-    Rule("limits", "green", "within"),
-    Rule("stretch", "red", "stretch_red", "tiny_gap", "gap"),
-    Rule("stretch", "amber", "stretch_amber", "narrow_gap", "gap"),
-    Rule("stretch", "green", "stretch_green", "times", "noticed"),
-    Rule("clipping", "red", "clipped_red", "n_beyond"),
-    Rule("clipping", "amber", "clipped_amber", "n_outside"),
-    Rule("width", "amber", "wide", "n_wide"),
-    Rule("scores", "amber", "leak", "leaks"),
-    Rule("open", "amber", "open", "n_open"),
+    LightRule("limits", "", "", "n_beyond"),
+    LightRule("limits", "amber", "near", "alpha", "near_from"),
+    LightRule("limits", "green", "within"),
+    LightRule("stretch", "red", "stretch_red", "tiny_gap", "gap"),
+    LightRule("stretch", "amber", "stretch_amber", "narrow_gap", "gap"),
+    LightRule("stretch", "green", "stretch_green", "times", "noticed"),
+    LightRule("clipping", "red", "clipped_red", "n_beyond"),
+    LightRule("clipping", "amber", "clipped_amber", "n_outside"),
+    LightRule("width", "amber", "wide", "n_wide"),
+    LightRule("scores", "amber", "leak", "leaks"),
+    LightRule("open", "amber", "open", "n_open"),
 )
