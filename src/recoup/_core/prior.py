@@ -126,6 +126,13 @@ class Prior:
         return self.alpha, self.alpha
 
     @property
+    def knows_beta(self) -> bool:
+        """Whether an estimate or draws say how many labels are right, rather than take all so."""
+        if self.beta_draws is not None and np.ptp(self.beta_draws) > 0:
+            return True
+        return self.beta != 1
+
+    @property
     def stated(self) -> tuple[float, float] | None:
         """The interval that was given or estimated, if any was."""
         if self.estimate is None or self.alpha_draws is None:

@@ -83,8 +83,7 @@ class Given:
             prior,
             scheme,
             single_precision=single_precision,
-            # An estimate or draws that come with their own beta say so too.
-            labels_checked=labels_checked or prior.beta != 1 or prior.beta_draws is not None,
+            labels_checked=labels_checked or prior.knows_beta,
         )
 
     def widening(self, mixture: Mixture, threshold: float) -> dict[str, float]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import numpy as np
-
 from recoup._core.prior import Prior
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
@@ -32,10 +30,7 @@ def open_shares(given: Given) -> tuple[bool, bool]:
     """
     if given.by_propensity:
         return False, False
-    draws = given.prior.beta_draws
-    # Estimators that take every label as right draw the same beta each time.
-    known = given.labels_checked or (draws is not None and np.ptp(draws) > 0)
-    return given.prior.estimate is not None, not known
+    return given.prior.estimate is not None, not given.labels_checked
 
 
 def possible_limits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -155,6 +156,9 @@ def calibration_of(
     filled = in_bin > 0
     # The share of positives in a bin is the precision of flagging the rows of this bin alone.
     observed = ObservedShares.in_bins(table, starts, mixture.scheme)
+    if table.shared is not None:
+        # The mixture may have another pi than the propensities imply.
+        observed = replace(observed, values=observed.values | {"pi": mixture.pi})
     hidden = mixture.alpha
     if table.n_known:
         hidden = mixture.alpha / (1 - table.n_known / table.n_unlabeled)

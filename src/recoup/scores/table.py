@@ -468,10 +468,9 @@ class ScoreTable:
         ndarray of shape (n_scores,)
             The counts, where rows have no weights.
         """
-        if self.squares is not None:
-            return self.squares[GROUPS.index(group)]
-        counts: FloatArray = getattr(self, group).astype(float)
-        return counts
+        counts = getattr(self, group) if self.squares is None else self.squares[GROUPS.index(group)]
+        squares: FloatArray = counts.astype(float)
+        return squares
 
     @property
     def known_squares(self) -> FloatArray:

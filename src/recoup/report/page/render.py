@@ -261,7 +261,8 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
         given["propensity"] = "propensity"
     else:
         given |= _prior_arguments(evaluation.prior) | {"scheme": repr(evaluation.scheme)}
-        if not evaluation.given.labels_checked:
+        # An estimate brings the beta that it found.
+        if not evaluation.given.labels_checked or given.get("alpha") == "estimate":
             given.pop("beta", None)
     # Only weighted rows are counted in floating point.
     if evaluation.given.counts.labeled.dtype.kind == "f":
