@@ -75,10 +75,10 @@ reproduce: data $(VENV)/.installed-cluster
 	$(BIN)/python -c 'from papers import write_overview as write; write("$(OUT)", "$(OUT).md")'
 
 study: $(VENV)/.installed
-	$(BIN)/python -m tools.studies.intervals
+	@mkdir -p $(RECOUP_STUDY)
+	$(BIN)/python -m tools.studies.intervals --out $(RECOUP_STUDY)/intervals.json
 	$(BIN)/python -m tools.studies.bounds
 	$(BIN)/python -m tools.studies.compare_level
-	@mkdir -p $(RECOUP_STUDY)
 	$(BIN)/python -m tools.studies.scar_test --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
 
 study-priors: data $(VENV)/.installed
