@@ -197,3 +197,13 @@ def test_fair_counts_of_many_tables_are_those_of_each():
             for many, one in zip(together, alone, strict=True):
                 np.testing.assert_allclose(many[row], one)
     assert hidden_counts(labeled, 1.0) is labeled
+
+
+def test_what_the_choice_of_a_threshold_adds_is_taken_off_at_every_tilt():
+    rng = np.random.default_rng(2)
+    s, scores = single_sample(1500, 0.1, 0.2, 1.5, rng)
+    judged = recoup.evaluate(s, scores, alpha=0.2, beta=1.0, threshold="f1", n_boot=100)
+    assert judged["f1"].optimism > 0
+    found = judged.selection_sensitivity([1.0, 1.0001])
+    assert found.values["f1"][1] == pytest.approx(judged["f1"].recovered, abs=1e-3)
+    assert found.lower["f1"][1] == pytest.approx(judged["f1"].lower, abs=5e-3)

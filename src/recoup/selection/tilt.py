@@ -135,7 +135,10 @@ class TiltedEvaluation:
         distances = self._distances(tilt, prior, wanted)
         values, lower, upper = {}, {}, {}
         for spec in self._specs(wanted):
-            raw, value = measured[spec.key]
+            # What choosing the threshold added is taken off here as in the evaluation itself.
+            extra = evaluation[spec.key].optimism
+            raw, value = (one - extra for one in measured[spec.key])
+            value = spec.clip(value)
             below, above = distances[spec.key]
             values[spec.key] = value
             lower[spec.key] = min(spec.clip(raw - below), value)
@@ -187,7 +190,8 @@ class TiltedEvaluation:
         found = {}
         for spec in self._specs(keys):
             estimate = self.evaluation[spec.key]
-            ends = (estimate.raw - estimate.lower, estimate.upper - estimate.raw)
+            center = estimate.raw - estimate.optimism
+            ends = (center - estimate.lower, estimate.upper - center)
             cut = (estimate.lower <= spec.low, estimate.upper >= spec.high)
             scaled = []
             for distance, end, clipped, reference in zip(
