@@ -279,7 +279,7 @@ const AreaIntervals = (() => {
     const fromRows = areaInterval(model, shares, mixture, roc, spec);
     if (spec.kind === "proper" || Formulas.fromAucPu[spec.key]) return fromRows;
     const fromCurves = movedCurvesInterval(model, shares, spec);
-    const width = ([low, high]) => into(spec, high) - into(spec, low);
+    const width = (ends) => into(spec, ends[1]) - into(spec, ends[0]);
     return width(fromCurves) < width(fromRows) ? fromCurves : fromRows;
   }
 
