@@ -340,3 +340,22 @@ def test_single_precision_scores_keep_their_queue():
     models = {"a": a.astype(np.float32), "b": b.astype(np.float32)}
     found = compare(s, models, alpha=0.2, queue=500, n_boot=0)
     assert [(x >= found.evaluations[k].threshold).sum() for k, x in models.items()] == [500, 500]
+
+
+def test_rows_that_trained_the_models_say_less():
+    rng = np.random.default_rng(0)
+    y = rng.random(1500) < 0.3
+    s = (y & (rng.random(1500) < 0.4)).astype(int)
+    scores = {"a": rng.normal(1.5 * y), "b": rng.normal(1.3 * y)}
+    once, fitted = (
+        compare(s, scores, alpha=0.2, n_boot=0, scored=how) for how in (None, "crossfit")
+    )
+    for metric in ("roc_auc", "precision"):
+        one, other = (found.difference("a", "b", metric) for found in (once, fitted))
+        assert one.difference == other.difference
+        assert other.upper - other.lower == pytest.approx(np.sqrt(2) * (one.upper - one.lower))
+        assert other.p_value > one.p_value
+    auc = [found.evaluations["a"]["roc_auc"].lower for found in (once, fitted)]
+    assert auc[1] < auc[0]
+    with pytest.raises(InvalidInputError, match="compare needs scored"):
+        compare(s, scores, alpha=0.2, scored="often")

@@ -61,6 +61,14 @@ Threshold = Annotated[
     ),
 ]
 Weight = Annotated[str | None, typer.Option(help="Column with row weights.")]
+HowScored = Annotated[
+    str,
+    typer.Option(
+        "--scored",
+        help="once: by a model that no row has trained; crossfit: by models that the other rows "
+        "have trained, which makes intervals wider.",
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[
     int,

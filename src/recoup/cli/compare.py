@@ -14,6 +14,7 @@ from recoup.cli._options import (
     Beta,
     Confidence,
     FileArgument,
+    HowScored,
     Label,
     NBoot,
     PlotPath,
@@ -83,6 +84,7 @@ def compare(
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
     weight: Weight = None,
+    scored: HowScored = "once",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -97,7 +99,9 @@ def compare(
         )
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     from recoup.evaluation.cuts import read_cut
+    from recoup.evaluation.inputs import check_scored
 
+    check_scored(scored, False, "compare")
     read_cut(as_threshold(threshold), queue, recall)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
@@ -122,6 +126,7 @@ def compare(
             n_boot=n_boot,
             random_state=seed,
             sample_weight=None if weight is None else columns[weight],
+            scored=scored,  # type: ignore[arg-type]
         )
         title = f"{len(names)} models in {Path(file).name}"
         written = []
@@ -144,6 +149,7 @@ def compare(
                 "confidence": confidence,
                 "n-boot": n_boot,
                 "weight": weight,
+                "scored": scored,
                 "seed": seed,
             }
             command = command_line("compare", file, options)

@@ -15,6 +15,7 @@ from recoup.cli._options import (
     Beta,
     Confidence,
     FileArgument,
+    HowScored,
     Label,
     NBoot,
     PlotPath,
@@ -63,13 +64,7 @@ def evaluate(
     confidence: Confidence = 0.95,
     n_boot: NBoot = 2000,
     weight: Weight = None,
-    scored: Annotated[
-        str,
-        typer.Option(
-            help="once: by a model that no row has trained; crossfit: by models that the other "
-            "rows have trained, which makes intervals wider."
-        ),
-    ] = "once",
+    scored: HowScored = "once",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -79,7 +74,7 @@ def evaluate(
     from recoup.evaluation.inputs import check_scored
 
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
-    check_scored(scored, crossfitted=False)
+    check_scored(scored, False, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run

@@ -21,9 +21,17 @@ from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.random import RandomState, as_seed
 from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.crossfitted import LARGEST
 from recoup.evaluation.cuts import Cut, cut_notes, in_rows, nearest_cut, read_cut
 from recoup.evaluation.evaluate import evaluate
-from recoup.evaluation.inputs import MANY_ROWS, check_confidence, estimated_prior, read_input
+from recoup.evaluation.inputs import (
+    MANY_ROWS,
+    HowScored,
+    check_confidence,
+    check_scored,
+    estimated_prior,
+    read_input,
+)
 from recoup.evaluation.paired import PairedRows, Scored, paired_differences
 from recoup.evaluation.results import Evaluation
 from recoup.exceptions import InvalidInputError
@@ -49,6 +57,7 @@ def compare(
     random_state: RandomState = 0,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
+    scored: HowScored | None = None,
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
@@ -99,6 +108,9 @@ def compare(
     propensity : array-like of shape (n,), optional
         P(labeled | positive, x) for labels that are not a random sample of the positives. Takes
         the place of alpha.
+    scored : {"once", "crossfit"}, optional
+        ``"crossfit"`` for scores from models that the other rows have trained. Errors are then
+        taken as the square root of 2 times as large, the most that this can make of them.
 
     Returns
     -------
@@ -128,6 +140,7 @@ def compare(
     metric_spec(metric, "compare")
     check_scheme(scheme, "compare")
     check_confidence(confidence, "compare")
+    how = check_scored(scored, False, "compare")
     cut = read_cut(threshold, queue, recall)
     wanted = None
     if propensity is not None:
@@ -167,6 +180,7 @@ def compare(
             confidence=confidence,
             n_boot=n_boot,
             random_state=seed,
+            scored=how,
             **options,
         )
         for name in columns
@@ -208,7 +222,8 @@ def _differences(
     wanted = [spec for key in keys if (spec := metric_spec(key, "compare")).row_effects is not None]
     untested = [spec for spec in wanted if cut.kind == "best" and spec.kind == "point"]
     tested = [spec for spec in wanted if spec not in untested]
-    found = paired_differences(rows, models, tested, one.prior, one.confidence)
+    times = LARGEST if one.given.scored == "crossfit" else 1.0
+    found = paired_differences(rows, models, tested, one.prior, one.confidence, times)
     for spec in untested:
         for first, second in combinations(evaluations, 2):
             gap = evaluations[first][spec.key].recovered - evaluations[second][spec.key].recovered

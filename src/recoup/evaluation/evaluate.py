@@ -16,7 +16,7 @@ from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
-    Scored,
+    HowScored,
     check_confidence,
     check_scored,
     estimated_prior,
@@ -56,7 +56,7 @@ def evaluate(
     random_state: RandomState = 0,
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
-    scored: Scored | None = None,
+    scored: HowScored | None = None,
 ) -> Evaluation:
     """Recover how good a classifier really is from positive-unlabeled scores.
 
@@ -129,7 +129,7 @@ def evaluate(
         )
     rng = as_generator(random_state, "evaluate")
     crossfitted = s if isinstance(s, CrossfitScores) else None
-    scored = check_scored(scored, crossfitted is not None)
+    scored = check_scored(scored, crossfitted is not None, "evaluate")
     if crossfitted is not None:
         s, scores = crossfitted.s, crossfitted.scores if scores is None else scores
     threshold = read_threshold(threshold, scores)

@@ -20,7 +20,7 @@ from recoup.metrics.spec import evaluated_specs
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
-Scored: TypeAlias = Literal["once", "crossfit"]
+HowScored: TypeAlias = Literal["once", "crossfit"]
 
 MANY_ROWS = 1_000_000
 
@@ -62,7 +62,7 @@ class Given:
     single_precision: bool = False
     labels_checked: bool = True
     crossfitted: CrossfitScores | None = None
-    scored: Scored = "once"
+    scored: HowScored = "once"
 
     @classmethod
     def of(
@@ -104,16 +104,16 @@ class Given:
         return Mixture.by_propensity((rows.n_labeled + alpha * rows.n_unlabeled) / rows.n_rows)
 
 
-def check_scored(scored: Any, crossfitted: bool) -> Scored:
+def check_scored(scored: Any, crossfitted: bool, caller: str) -> HowScored:
     """Require a known way in which rows were scored."""
     if scored is None:
         return "crossfit" if crossfitted else "once"
-    if scored not in get_args(Scored):
+    if scored not in get_args(HowScored):
         raise InvalidInputError(
-            f"evaluate needs scored to be 'once' or 'crossfit'. Got {brief(scored)!r}. Pass "
+            f"{caller} needs scored to be 'once' or 'crossfit'. Got {brief(scored)!r}. Pass "
             f"'crossfit' for scores from models that the other rows have trained."
         )
-    found: Scored = scored
+    found: HowScored = scored
     return found
 
 

@@ -155,6 +155,7 @@ def paired_differences(
     wanted: list[MetricSpec],
     prior: Prior,
     confidence: float,
+    times: float = 1.0,
 ) -> list[Difference]:
     """Differences of metrics between all pairs of models.
 
@@ -170,6 +171,8 @@ def paired_differences(
         Alpha and beta with their uncertainty.
     confidence : float
         Level of the intervals.
+    times : float, default=1.0
+        By how much rows that are not independent make errors larger.
 
     Returns
     -------
@@ -191,7 +194,7 @@ def paired_differences(
                 error = np.nan
                 if first in moves and second in moves:
                     (one, two), (other, another) = moves[first], moves[second]
-                    error = rows.error((one - other, two - another), models[first].table)
+                    error = times * rows.error((one - other, two - another), models[first].table)
                 errors.setdefault((spec.key, first, second), []).append(error)
     found: list[Difference] = []
     for spec in wanted:
