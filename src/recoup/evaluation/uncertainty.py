@@ -190,7 +190,7 @@ def _area_interval(
                 moved_mixture(table, scheme, alpha, prior.beta, {name: at})
                 for at in intervals.wilson(share, size, z)
             )
-            low, high = (_value(spec, table, one) for one in moved)
+            low, high = (raw_value(spec, table, one) for one in moved)
             ends.append((low, high))
     low, high = intervals.mover(raw, ends)
     if table.squares is not None or table.n_known:
@@ -200,10 +200,6 @@ def _area_interval(
         drawn = drawn_values(spec, table, prior, scheme)
         low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
     return float(low), float(high)
-
-
-def _value(spec: MetricSpec, table: ScoreTable, mixture: Mixture) -> float:
-    return raw_value(spec, table, mixture)
 
 
 def _shape_limits(
@@ -219,7 +215,7 @@ def _shape_limits(
         observed = intervals.auc_interval(table, value, quantile)
         low, high = (float(spec.from_auc_pu(end, mixture)) for end in observed)
         return float(spec.from_auc_pu(value, mixture)), (low, high)
-    raw = _value(spec, table, mixture)
+    raw = raw_value(spec, table, mixture)
     error = standard_error(table, influence)
     if spec.kind == "proper":
         if np.isfinite(spec.high):
@@ -258,7 +254,7 @@ def _stretch(
     assert spec.row_effects is not None
     whole = influence_of(
         spec.row_effects(table, mixture, np.nan),
-        lambda moved: _value(spec, table, moved),
+        lambda moved: raw_value(spec, table, moved),
         table,
         mixture,
     )
@@ -311,13 +307,13 @@ def drawn_values(
     coarse = table.thin(RESAMPLE_BINS)
 
     def values() -> Iterator[float]:
-        yield _value(spec, coarse, Mixture.of(coarse, prior.alpha, prior.beta, scheme))
+        yield raw_value(spec, coarse, Mixture.of(coarse, prior.alpha, prior.beta, scheme))
         for alpha, beta in zip(alphas, betas, strict=True):
-            yield _value(spec, coarse, Mixture.of(coarse, float(alpha), float(beta), scheme))
+            yield raw_value(spec, coarse, Mixture.of(coarse, float(alpha), float(beta), scheme))
 
     drawn = np.array(list(values()))
     # Thinning moves all of them alike; what counts is how far draws lie from the center.
-    exact = _value(spec, table, Mixture.of(table, prior.alpha, prior.beta, scheme))
+    exact = raw_value(spec, table, Mixture.of(table, prior.alpha, prior.beta, scheme))
     moved: FloatArray = drawn[1:] - drawn[0] + exact
     return moved
 
