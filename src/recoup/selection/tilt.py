@@ -199,7 +199,7 @@ class TiltedEvaluation:
             ):
                 scale = np.nan if np.isnan(end) else 1.0
                 # A limit that was cut off at the end of the range says nothing about distances.
-                if not clipped and end > 0 and reference > 0:
+                if not clipped and not _is_of_valid_curve(spec) and end > 0 and reference > 0:
                     scale = float(np.clip(end / reference, 1 / MOST_SCALE, MOST_SCALE))
                 scaled.append(distance * scale)
             found[spec.key] = scaled[0], scaled[1]
@@ -321,3 +321,11 @@ def _heads(counts: FloatArray) -> FloatArray:
 def _valid(rates: FloatArray, table: ScoreTable) -> FloatArray:
     weights = np.append(0.0, (table.labeled + table.unlabeled)[::-1])
     return np.array([monotone_rate(row, weights) for row in rates])
+
+
+def _is_of_valid_curve(spec: MetricSpec) -> bool:
+    """Whether the evaluation's limits may lie around the valid curve's area, far from the raw one.
+
+    They then say nothing about how far replicates of the raw one should reach.
+    """
+    return spec.kind == "area" and spec.from_auc_pu is None
