@@ -192,6 +192,14 @@ class TiltedEvaluation:
             estimate = self.evaluation[spec.key]
             center = estimate.raw - estimate.optimism
             ends = (center - estimate.lower, estimate.upper - center)
+            if _is_of_valid_curve(spec):
+                # Near labels at random the limits are those of the evaluation, and soon those of
+                # the replicates alone.
+                fade = min(tilt, 1 / tilt) ** 2
+                both = zip(drawn[spec.key], ends, self._at_random[spec.key], strict=True)
+                below, above = (far + fade * (end - near) for far, end, near in both)
+                found[spec.key] = below, above
+                continue
             cut = (estimate.lower <= spec.low, estimate.upper >= spec.high)
             scaled = []
             for distance, end, clipped, reference in zip(
@@ -199,7 +207,7 @@ class TiltedEvaluation:
             ):
                 scale = np.nan if np.isnan(end) else 1.0
                 # A limit that was cut off at the end of the range says nothing about distances.
-                if not clipped and not _is_of_valid_curve(spec) and end > 0 and reference > 0:
+                if not clipped and end > 0 and reference > 0:
                     scale = float(np.clip(end / reference, 1 / MOST_SCALE, MOST_SCALE))
                 scaled.append(distance * scale)
             found[spec.key] = scaled[0], scaled[1]
