@@ -20,7 +20,7 @@ from recoup._core.multiplicity import holm
 from recoup._core.prior import Prior
 from recoup.evaluation.comparison import Difference
 from recoup.evaluation.cuts import point_influences
-from recoup.evaluation.uncertainty import N_DRAWS, drawn_values, draws_for, tails
+from recoup.evaluation.uncertainty import N_DRAWS, drawn_values, draws_for
 from recoup.metrics import intervals
 from recoup.metrics.influence import Influence, influence_of, known_slopes, row_slopes
 from recoup.metrics.measure import observed_rates_at, raw_value
@@ -272,6 +272,6 @@ def _interval(
     ends = float(np.min(shift - 1.1 * half)), float(np.max(shift + 1.1 * half))
     low, high = (
         brentq(lambda limit, level=level: below(limit) - level, *ends, xtol=1e-12)
-        for level in tails(confidence)
+        for level in intervals.tails(confidence)
     )
     return low, high, min(2 * min(below(0.0), 1 - below(0.0)), 1.0)

@@ -28,7 +28,7 @@ from recoup.evaluation.estimates import (
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
-from recoup.evaluation.uncertainty import point_estimates, spread, tails
+from recoup.evaluation.uncertainty import point_estimates
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism
@@ -41,7 +41,7 @@ from recoup.metrics.curve_results import (
     RocCurve,
 )
 from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
-from recoup.metrics.intervals import mover, normal_quantile, wilson
+from recoup.metrics.intervals import mover, normal_quantile, spread, wilson
 from recoup.metrics.measure import measure, observed_rates_at
 from recoup.metrics.observed import group_shares, moved_mixture
 from recoup.metrics.point import positive_rate
@@ -261,7 +261,7 @@ class Evaluation:
         rng = np.random.default_rng(self.seed)
         value, shuffled = permuted_auc(self.table, self.n_boot, rng)
         p_value = (1 + np.count_nonzero(shuffled >= value)) / (self.n_boot + 1)
-        low, high = np.quantile(shuffled, tails(self.confidence))
+        low, high = spread(shuffled, self.confidence)
         return Baseline(value, float(low), float(high), float(p_value), self.n_boot)
 
     @cached_property

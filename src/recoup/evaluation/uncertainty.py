@@ -121,7 +121,7 @@ def point_estimates(
         if prior.alpha_draws is not None:
             alphas, betas = (np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS))
             drawn = observed.value(spec.formula, alphas, betas)
-            more = (spread(drawn, confidence),)
+            more = (intervals.spread(drawn, confidence),)
         ends = [
             observed.interval(
                 spec.formula, alpha, prior.beta, z, more, (times or {}).get(spec.key, 1.0)
@@ -131,17 +131,6 @@ def point_estimates(
         low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         found[spec.key] = raw, low, high
     return found
-
-
-def tails(confidence: float) -> list[float]:
-    """Quantile levels of a two-sided interval."""
-    return [(1 - confidence) / 2, (1 + confidence) / 2]
-
-
-def spread(values: FloatArray, confidence: float) -> Ends:
-    """Limits of the middle share of values, along their first axis."""
-    low, high = np.quantile(values, tails(confidence), axis=0)
-    return low, high
 
 
 def _interval(
@@ -198,7 +187,7 @@ def _area_interval(
     low, high = raw - times * (raw - low), raw + times * (high - raw)
     if prior.alpha_draws is not None:
         drawn = drawn_values(spec, table, prior, scheme)
-        low, high = intervals.mover(raw, [(low, high), spread(drawn, confidence)])
+        low, high = intervals.mover(raw, [(low, high), intervals.spread(drawn, confidence)])
     return float(low), float(high)
 
 
@@ -345,7 +334,7 @@ def _moved_curves_interval(
             float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))
             for one, beta in np.broadcast(*prior.some_draws(N_CURVES))
         ]
-        ends.append(spread(np.array(drawn), confidence))
+        ends.append(intervals.spread(np.array(drawn), confidence))
     low, high = intervals.mover(value, ends)
     return float(low), float(high)
 

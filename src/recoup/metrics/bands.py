@@ -10,7 +10,7 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics.curve_results import Band
 from recoup.metrics.curves import monotone_rate
-from recoup.metrics.intervals import Ends, mover, normal_quantile, wilson
+from recoup.metrics.intervals import Ends, mover, normal_quantile, spread, wilson
 from recoup.metrics.observed import ObservedShares
 from recoup.metrics.point import positive_rate
 from recoup.scores.table import ScoreTable
@@ -143,10 +143,8 @@ def _bands_at(
             _on_grid(*moved_curve(observed, float(one), float(beta), {}))
             for one, beta in np.broadcast(*prior.some_draws(N_DRAWS))
         ]
-        levels = [(1 - confidence) / 2, (1 + confidence) / 2]
         for name in center:
-            low, high = np.quantile([one[name] for one in drawn], levels, axis=0)
-            ends[name].append((low, high))
+            ends[name].append(spread(np.array([one[name] for one in drawn]), confidence))
     return {name: mover(curve, ends[name]) for name, curve in center.items()}
 
 

@@ -50,13 +50,8 @@ def optimism(
     dict of str to float
         By key, for all metrics at one threshold of an evaluation: recovered minus true, on average.
     """
-    drawn = replicates.mixture(alpha, beta, scheme)
-    best = _best_places(replicates, drawn, metric_spec(metric, "optimism"), params or {})
-    own = moved_mixture(replicates.table, scheme, alpha, beta, {})
-    return {
-        spec.key: _mean_gap(replicates, drawn, own, best, spec, {})
-        for spec in evaluated_specs("point")
-    }
+    chosen = _chosen(replicates, alpha, beta, scheme, metric_spec(metric, "optimism"), params or {})
+    return {spec.key: _mean_gap(replicates, *chosen, spec, {}) for spec in evaluated_specs("point")}
 
 
 def optimism_of_best(
@@ -79,21 +74,25 @@ def optimism_of_best(
     float
     """
     spec, given = metric_spec(metric, "optimism"), params or {}
+    chosen = _chosen(replicates, alpha, beta, scheme, spec, given)
+    return _mean_gap(replicates, *chosen, spec, given)
+
+
+def _chosen(
+    replicates: Replicates,
+    alpha: float,
+    beta: float,
+    scheme: Scheme,
+    spec: MetricSpec,
+    params: Mapping[str, float],
+) -> tuple[Mixture, Mixture, NDArray[np.intp]]:
+    """Shares of the replicates and of the rows, and where each replicate cuts its valid curve."""
     drawn = replicates.mixture(alpha, beta, scheme)
-    best = _best_places(replicates, drawn, spec, given)
-    own = moved_mixture(replicates.table, scheme, alpha, beta, {})
-    return _mean_gap(replicates, drawn, own, best, spec, given)
-
-
-def _best_places(
-    replicates: Replicates, drawn: Mixture, spec: MetricSpec, params: Mapping[str, float]
-) -> NDArray[np.intp]:
-    """Where each replicate would choose its threshold, along its valid curve."""
     tpr, fpr = replicates.valid_rates(drawn)
     values = np.asarray(spec.formula(tpr, fpr, drawn.pi, **params), float)
     signed = np.where(np.isnan(values), -np.inf, values if spec.higher_is_better else -values)
-    best: NDArray[np.intp] = np.argmax(signed, axis=1)
-    return best
+    own = moved_mixture(replicates.table, scheme, alpha, beta, {})
+    return drawn, own, np.argmax(signed, axis=1)
 
 
 def _mean_gap(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from recoup._core.checks import FloatArray
 from recoup.metrics.influence import Influence, auc_effects, masses, standard_error
 from recoup.scores.table import ScoreTable
 
@@ -41,6 +42,17 @@ def wilson(share: Any, size: Any, z: float) -> Ends:
     center = (share + z**2 / (2 * size)) / shrink
     half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / shrink
     return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
+
+
+def tails(confidence: float) -> list[float]:
+    """Quantile levels of a two-sided interval."""
+    return [(1 - confidence) / 2, (1 + confidence) / 2]
+
+
+def spread(values: FloatArray, confidence: float) -> Ends:
+    """Limits of the middle share of values, along their first axis."""
+    low, high = np.quantile(values, tails(confidence), axis=0)
+    return low, high
 
 
 def mover(value: Any, ends: Iterable[Ends]) -> Ends:
