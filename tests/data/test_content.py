@@ -3,8 +3,10 @@
 import hashlib
 import io
 import json
+import os
 import struct
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 import sklearn.datasets
 from PIL import Image
 
-from recoup.data import decoding, fetch, load
+from recoup.data import catalog, decoding, fetch, load
 from recoup.data.catalog import entries
 from recoup.data.content import content_digest
 from recoup.data.decoding import READERS
@@ -24,6 +26,7 @@ from recoup.data.entry import Raw
 from recoup.exceptions import InvalidInputError
 
 TABLES = fetch.BUNDLED
+DATA = os.environ.get("RECOUP_DATA")  # taken once: tests change it
 
 
 @pytest.fixture
@@ -201,6 +204,94 @@ def test_jpeg_images_are_known_by_their_bytes(small, monkeypatch):
     assert len(load("alzheimer_mri")) == 2
     small.write("alzheimer_mri", jpeg=np.concatenate([encoded(10), encoded(201)]), **arrays)
     assert "Got other values" in refusal("alzheimer_mri")
+
+
+def test_decoded_jpeg_images_have_a_digest_of_their_own(small, monkeypatch):
+    X = np.arange(2 * 128 * 128, dtype=np.uint8).reshape(2, 128, 128)
+    small.adopt("alzheimer_mri", X=X, y=[0, 1])
+    known = entries()["alzheimer_mri"]
+    plain = catalog.entries()["alzheimer_mri"].digest
+    by_pixels = {"alzheimer_mri": replace(known, digest="0" * 64, pixels=plain)}
+    monkeypatch.setattr(catalog, "entries", lambda: by_pixels)
+    np.testing.assert_array_equal(load("alzheimer_mri").X, X)
+    small.write("alzheimer_mri", X=X + 1, y=[0, 1])
+    assert "Got other values" in refusal("alzheimer_mri")
+
+
+# The images at hand, packed anew
+
+
+def plain_arrays(name):
+    """What a user keeps who decoded the file and saved the images."""
+    entry = entries()[name]
+    raw = READERS["image"](entry, Path(DATA) / entry.file)
+    codes = {label: code for code, label in enumerate(entry.classes)}
+    arrays = {"X": raw.X, "y": np.array([codes[label] for label in raw.target])}
+    if raw.split is not None:
+        arrays["split"] = raw.split
+    return arrays | {key.removeprefix("meta_"): values for key, values in raw.meta.items()}
+
+
+IMAGES = ("fashion_mnist", "cifar10_20k_5k", "alzheimer_mri")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_at_hand_are_accepted_as_plain_arrays_and_refused_with_a_reason(name, mine):
+    arrays = plain_arrays(name)
+    path = mine / f"{name}.npz"
+    np.savez(path, **arrays)
+    np.testing.assert_array_equal(load(name).X, arrays["X"])
+    last = arrays["X"].reshape(len(arrays["X"]), -1)[-1]
+    last[7] ^= 1
+    np.savez(path, **arrays)
+    assert "so single values, names or the order differ. Replace the file." in refusal(name)
+    last[7] ^= 1
+    np.savez(path, **{key: values[:-1] for key, values in arrays.items()})
+    rows = entries()[name].rows
+    assert f"it has {rows - 1:,} rows, not {rows:,}. Replace the file." in refusal(name)
+
+
+@pytest.mark.data
+def test_the_archives_own_arrays_are_accepted_with_other_compression(mine):
+    for name in IMAGES:
+        with np.load(Path(DATA) / f"{name}.npz") as arrays:
+            np.savez(mine / f"{name}.npz", **arrays)
+        assert len(load(name)) == entries()[name].rows
+
+
+def test_colour_channels_may_come_last(small):
+    X = np.arange(2 * 3 * 32 * 32, dtype=np.uint8).reshape(2, 3, 32, 32)
+    rest = {"y": [6, 9], "split": ["train", "test"], "index": [0, 0]}
+    small.adopt("cifar10_20k_5k", X=X, **rest)
+    small.write("cifar10_20k_5k", X=np.ascontiguousarray(X.transpose(0, 2, 3, 1)), **rest)
+    np.testing.assert_array_equal(load("cifar10_20k_5k").X, X)
+
+
+def test_a_refusal_says_what_differs(mine):
+    frame = table("abalone").to_pandas()
+
+    def reason(changed, name="abalone"):
+        path = mine / f"{name}.parquet"
+        pq.write_table(pa.Table.from_pandas(changed, preserve_index=False), path)
+        return refusal(name)
+
+    assert "it has 4,176 rows, not 4,177" in reason(frame.iloc[1:])
+    assert "it has 7 features, not 8" in reason(frame.drop(columns="length"))
+    assert "it has a split" in reason(frame.assign(split="train"))
+    assert "single values, names or the order differ" in reason(frame.iloc[::-1])
+    mail = table("spambase").to_pandas()
+    mail.loc[0, "target"] = 1 - mail["target"][0]
+    assert "its classes are {'0': 278" in reason(mail, "spambase")
+
+
+def test_a_refusal_says_that_parts_are_missing(monkeypatch):
+    X, target = np.zeros((6, 2)), np.array(["a"] * 3 + ["b"] * 3)
+    entry = replace(entries()["iris"], rows=6, features=2, classes={"a": 3, "b": 3}, parts=(4, 2))
+    assert catalog._difference(entry, Raw(X, target)) == "it has no array or column split"
+    split = np.repeat(["train", "test"], 3)
+    found = catalog._difference(entry, Raw(X, target, split=split))
+    assert found == "its training part has not 4 rows"
 
 
 def test_vectors_and_ratings_are_compared(small):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -334,13 +335,32 @@ def _check_content(entry: Entry, path: Path, raw: Raw) -> None:
     if fetched and not same_rows:
         return
     found = content_digest(raw)
-    if found != entry.digest:
+    if found not in (entry.digest, entry.pixels):
         raise InvalidInputError(
             f"load needs {entry.file} to hold the values of the catalog (digest "
             f"{entry.digest[:12]}...), so that results can be compared. Got other values, or the "
-            f"same ones in another order (digest {found[:12]}...), in {brief(str(path), 200)}. "
-            f"{_replace(entry, path)}"
+            f"same ones in another order (digest {found[:12]}...), in {brief(str(path), 200)}: "
+            f"{_difference(entry, raw)}. {_replace(entry, path)}"
         )
+
+
+def _difference(entry: Entry, raw: Raw) -> str:
+    """Say how a file that was read differs from the catalog, as far as sizes show it."""
+    width = math.prod(raw.X.shape[1:])
+    if len(raw.target) != entry.rows:
+        return f"it has {len(raw.target):,} rows, not {entry.rows:,}"
+    if width != entry.features:
+        return f"it has {width:,} features, not {entry.features:,}"
+    if entry.classes is not None:
+        names, counts = np.unique(raw.target, return_counts=True)
+        classes = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        if classes != entry.classes:
+            return f"its classes are {brief(classes, 120)}, not {brief({**entry.classes}, 120)}"
+    if (entry.parts is None) != (raw.split is None):
+        return "it has no array or column split" if raw.split is None else "it has a split"
+    if entry.parts is not None and int(np.sum(raw.split == "train")) != entry.parts[0]:
+        return f"its training part has not {entry.parts[0]:,} rows"
+    return "rows, features and classes are as many, so single values, names or the order differ"
 
 
 def _replace(entry: Entry, path: Path) -> str:

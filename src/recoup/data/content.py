@@ -19,7 +19,7 @@ def content_digest(raw: Raw) -> str:
     Compression, the versions of libraries, the order of ``meta_`` columns and the width of stored
     integers and floats leave it alone. A changed value, name or order of rows changes it. Images
     that lie in the file as JPEG are known by those bytes, since decoders may differ by a grey
-    level.
+    level; the same images as a plain array have a digest of their own (``Entry.pixels``).
     """
     found = hashlib.sha256()
     for name, values in _parts(raw):

@@ -68,7 +68,10 @@ def read_text(entry: Entry, path: Path) -> Raw:
 
 
 def read_images(entry: Entry, path: Path) -> Raw:
-    """Decode a file of images, stored plainly, as differences, or as JPEG files in a row."""
+    """Decode a file of images, stored plainly, as differences, or as JPEG files in a row.
+
+    Plain colour images may have their channels first or last.
+    """
     # Opened here, since numpy leaves a damaged archive open.
     with path.open("rb") as stream, np.load(stream) as arrays:
         encoded = None
@@ -79,6 +82,8 @@ def read_images(entry: Entry, path: Path) -> Raw:
             X = decode_jpeg(*encoded)
         else:
             X = arrays["X"]
+            if X.ndim == 4 and X.shape[1] != 3 and X.shape[3] == 3:
+                X = X.transpose(0, 3, 1, 2)
         return Raw(
             X,
             _named_classes(entry, arrays),

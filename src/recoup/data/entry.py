@@ -46,6 +46,9 @@ class Task:
         uses the dataset without saying how; the choice is then recoup's.
     scope : {"train", None}
         The part of the official split that the paper uses, if not all of it.
+    test_rows : tuple of int, or None
+        Positive and negative rows of the paper's test part, where the paper prints them and no
+        rule gives them: ``pubench_split`` then draws so many.
     note : str
         What else there is to know.
 
@@ -62,6 +65,7 @@ class Task:
     rule: str = ""
     published: bool = True
     scope: Part | None = None
+    test_rows: tuple[int, int] | None = None
     note: str = ""
 
     @property
@@ -174,6 +178,9 @@ class Entry:
     file, digest : str
         The file and the digest of its content (``content.content_digest``); empty for data that
         come with scikit-learn.
+    pixels : str
+        Where the file holds JPEG images, the digest of the same images decoded: a file that holds
+        them as a plain array ``X`` is known by it.
     parts : tuple of int, or None
         Rows in the official training and test parts.
     coded : tuple of str
@@ -203,6 +210,7 @@ class Entry:
     description: str = ""
     file: str = ""
     digest: str = ""
+    pixels: str = ""
     parts: tuple[int, int] | None = None
     coded: tuple[str, ...] = ()
     groups: str = ""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.optional import require
+from recoup._core.random import named_rng
+from recoup.data.catalog import entries
 from recoup.data.dataset import Dataset
 from recoup.exceptions import InvalidInputError
 
@@ -37,9 +39,10 @@ def pubench_split(dataset: Dataset, seed: int) -> PUBenchSplit:
     """Split a dataset as PU-Bench does, into as many rows of each class as its Table B.2 says.
 
     The official test part is the test part; without one, a fifth of the rows is drawn, stratified
-    on the true class. From the training part, 1% is set aside for validation, again stratified on
-    the true class. Both sizes are rounded up, and shares of the classes to the nearest whole rows,
-    as scikit-learn's ``train_test_split`` does.
+    on the true class, or as many of each class as the task's ``test_rows`` say. From the training
+    part, 1% is set aside for validation, again stratified on the true class. Both sizes are rounded
+    up, and shares of the classes to the nearest whole rows, as scikit-learn's ``train_test_split``
+    does.
 
     Parameters
     ----------
@@ -56,8 +59,12 @@ def pubench_split(dataset: Dataset, seed: int) -> PUBenchSplit:
     Notes
     -----
     The validation part has true classes, and PU-Bench chooses models by them: nobody with PU data
-    can. Use it to reproduce the benchmark, not to compare methods honestly. PU-Bench draws the
-    test part of the Alzheimer images without strata; here they are stratified like the rest.
+    can. Use it to reproduce the benchmark, not to compare methods honestly.
+
+    PU-Bench draws the test part of the Alzheimer images without strata, so that its class counts
+    depend on the seed, and prints those of one draw: 622 positive and 658 negative rows. Here
+    every seed draws so many of each class, and other rows. A part of the images, or another task
+    of theirs, is stratified like the rest.
 
     Groups are ignored: rows of one patient or recording can fall on both sides.
 
@@ -80,10 +87,30 @@ def pubench_split(dataset: Dataset, seed: int) -> PUBenchSplit:
                 f"pubench_split needs both parts of the official split of {dataset.name!r}. Got "
                 f"{len(rest):,} training and {len(test):,} test rows. Load it without split=."
             )
+    elif (test_rows := _published_test_rows(dataset)) is not None:
+        rest, test = _counted(dataset, test_rows, seed)
     else:
         rest, test = _stratified(dataset, np.arange(len(dataset)), TEST_SHARE, seed)
     train, validation = _stratified(dataset, rest, VALIDATION_SHARE, seed)
     return PUBenchSplit(dataset.take(train), dataset.take(validation), dataset.take(test))
+
+
+def _published_test_rows(dataset: Dataset) -> tuple[int, int] | None:
+    """Return how many rows of each class the paper tests on; None where a rule decides."""
+    entry = entries().get(dataset.name)
+    if entry is None or len(dataset) != entry.rows:
+        return None
+    return next((task.test_rows for task in entry.tasks if task.name == dataset.task), None)
+
+
+def _counted(
+    dataset: Dataset, counts: tuple[int, int], seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Draw so many positive and negative rows; return what stays, then the draw."""
+    order = named_rng(seed, "pubench_split", "test").permutation(len(dataset))
+    by_class = (order[dataset.y_true[order] == y] for y in (1, 0))
+    drawn = np.concatenate([rows[:n] for rows, n in zip(by_class, counts, strict=True)])
+    return np.setdiff1d(np.arange(len(dataset)), drawn), np.sort(drawn)
 
 
 def _stratified(
