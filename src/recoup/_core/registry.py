@@ -37,12 +37,17 @@ def registered(room: str) -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def make(room: str, key: str, caller: str, **params: Any) -> Any:
-    """Build the object that a key names."""
+def find(room: str, key: str, caller: str) -> Any:
+    """Return the class that a key names, or say which keys there are."""
     known = registered(room)
     if not isinstance(key, str) or key not in known:
         raise InvalidInputError(
             f"{caller} knows no {brief(key)!r}.{did_you_mean(str(key), known)} "
             f"Choose one of: {', '.join(known)}."
         )
-    return known[key](**params)
+    return known[key]
+
+
+def make(room: str, key: str, caller: str, **params: Any) -> Any:
+    """Build the object that a key names."""
+    return find(room, key, caller)(**params)

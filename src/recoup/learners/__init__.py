@@ -76,19 +76,31 @@ __all__ = [
     "WithPrior",
     "load",
     "make",
+    "presets",
     "save",
 ]
 
+# What the names of presets mean wherever a learner has them.
+_PRESETS = {
+    "paper": "as its authors published it",
+    "pubench": "with the training settings of the PU-Bench release",
+}
 
-def make(key: str, **params: Any) -> PULearner:
+
+def make(key: str, preset: str | None = None, **params: Any) -> PULearner:
     """Build the learner that a key names.
 
     Parameters
     ----------
     key : str
         The key of a learner, such as ``"nnpu"``; ``recoup list learners`` shows all of them.
+    preset : str or None, default=None
+        The name of settings that belong together: ``"paper"`` for a method as its authors published
+        it, where our defaults depart from that, ``"pubench"`` for the training settings of the
+        PU-Bench release. :func:`presets` says what they are. None takes the defaults.
     **params
-        Parameters of that learner, by name, as in its class.
+        Parameters of that learner, by name, as in its class. They come after those of the preset,
+        and so replace them.
 
     Returns
     -------
@@ -99,8 +111,65 @@ def make(key: str, **params: Any) -> PULearner:
     --------
     >>> make("pu-aul", alpha=0.3)
     PUAUL(alpha=0.3)
+    >>> make("puet", preset="pubench", max_depth=10)
+    PUET(max_depth=10, n_estimators=30)
     """
     from recoup._core import registry as _registry
 
-    learner: PULearner = _registry.make("learners", key, "learners.make", **params)
+    settings: dict[str, Any] = {}
+    if preset is not None:
+        settings |= _preset(key, preset)
+    learner: PULearner = _registry.make("learners", key, "learners.make", **settings | params)
     return learner
+
+
+def presets(key: str) -> dict[str, str]:
+    """Say in words what the presets of a learner change.
+
+    Parameters
+    ----------
+    key : str
+        The key of a learner, such as ``"nnpu"``.
+
+    Returns
+    -------
+    dict of str to str
+        For each name that ``make(key, preset=name)`` takes, what it stands for, and the parameters
+        that it sets, with the defaults of those that differ. Empty where a learner has no presets.
+
+    Examples
+    --------
+    >>> presets("puet")["pubench"]
+    'with the training settings of the PU-Bench release: n_estimators=30 (100), max_depth=30 (None)'
+    """
+    import inspect
+
+    from recoup._core import registry as _registry
+
+    cls = _registry.find("learners", key, "learners.presets")
+    defaults = inspect.signature(cls).parameters
+    found: dict[str, str] = {}
+    for name, settings in cls.presets.items():
+        parts = [
+            f"{param}={value!r}"
+            + ("" if value == defaults[param].default else f" ({defaults[param].default!r})")
+            for param, value in settings.items()
+        ]
+        about = f"{_PRESETS[name]}: " if name in _PRESETS else ""
+        found[name] = about + ", ".join(parts)
+    return found
+
+
+def _preset(key: str, preset: str) -> dict[str, Any]:
+    from recoup._core import registry as _registry
+    from recoup._core.checks import brief, did_you_mean
+    from recoup.exceptions import InvalidInputError
+
+    known = _registry.find("learners", key, "learners.make").presets
+    if preset not in known:
+        there = f"Choose one of: {', '.join(known)}." if known else "It has none: leave preset out."
+        raise InvalidInputError(
+            f"learners.make knows no preset {brief(preset)!r} of {key!r}."
+            f"{did_you_mean(str(preset), known)} {there}"
+        )
+    return dict(known[preset])

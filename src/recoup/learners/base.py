@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,8 @@ from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import aul
 from recoup.priors.results import PriorEstimate
+
+Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,8 @@ class PULearner(ClassifierMixin, BaseEstimator):
         "alpha": Checked(check_learned_alpha),
         "random_state": RANDOM_STATE,
     }
+    # Settings that belong together, by name, for learners.make(key, preset=name).
+    presets: ClassVar[Presets] = {}
     random_state: Any
     alpha_: float | None
     prior_: PriorEstimate | None

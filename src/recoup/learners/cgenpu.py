@@ -17,7 +17,7 @@ from recoup.learners._training.generators import (
 )
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -251,6 +251,17 @@ class CGenPU(GeneratingLearner):
         source="Papič et al. 2023",
         backend="torch",
     )
+    # PU-Bench trains up to 200 epochs; ours stay as many, they are what this learner costs.
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "alpha": None,
+            "epochs": 1000,
+            "batch_size": 128,
+            "learning_rate": 0.0001,
+            "prior_weight": 0.0,
+        },
+        "pubench": {"batch_size": 32, "patience": 30, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "most_steps": WholeNumber(),
         "auxiliary_weight": Number(least=0),

@@ -10,7 +10,7 @@ from recoup._core.constraints import Constraints, Number
 from recoup.learners._training.risks import entropies
 from recoup.learners._training.stages import TrainingRows
 from recoup.learners._training.two_stage import AligningLearner, clipped
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -174,6 +174,19 @@ class DistPU(AligningLearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {"learning_rate": 5e-05},
+        "pubench": {
+            "epochs": 20,
+            "warm_up_epochs": 20,
+            "learning_rate": 5e-05,
+            "warm_up_learning_rate": 0.0003,
+            "weight_decay": 0.0005,
+            "warm_up_weight_decay": 0.0005,
+            "patience": 10,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "warm_up_entropy": Number(least=0),
         "entropy": Number(least=0),

@@ -17,7 +17,7 @@ from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, teacher_of
 from recoup.learners._training.views import Views, views_of
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.priors import PriorEstimate
 
 if TYPE_CHECKING:
@@ -276,6 +276,18 @@ class HolisticPU(TorchPULearner):
         estimates_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {"learning_rate": 0.0015},
+        "pubench": {
+            "epochs": 100,
+            "trend_epochs": 10,
+            "batch_size": 256,
+            "learning_rate": 0.01,
+            "smoothing": 0.05,
+            "patience": 20,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "trend_epochs": WholeNumber(2),
         "steps_per_epoch": WholeNumber(),

@@ -18,12 +18,13 @@ from recoup.learners._training.loop import (
     SCORED_AT_ONCE,
     Select,
     TorchPULearner,
+    Watch,
     share_threshold,
 )
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
 from recoup.learners._training.views import Views, views_of
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.scores.folds import PUStratifiedKFold
 
 if TYPE_CHECKING:
@@ -285,6 +286,24 @@ class LaGAM(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "epochs": 380,
+            "warm_up_epochs": 20,
+            "batch_size": 64,
+            "learning_rate": 0.001,
+            "clusters": 5,
+        },
+        "pubench": {
+            "epochs": 35,
+            "warm_up_epochs": 15,
+            "batch_size": 64,
+            "learning_rate": 0.001,
+            "optimizer": "adam",
+            "patience": 25,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "warm_up_epochs": WholeNumber(),
         "clusters": WholeNumber(),
@@ -319,6 +338,7 @@ class LaGAM(TorchPULearner):
         *,
         support: tuple[Any, ArrayLike] | None = None,
         oracle: tuple[Any, ArrayLike] | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -332,6 +352,8 @@ class LaGAM(TorchPULearner):
             Other rows of known class, of both classes, as the published method has them.
         oracle : tuple of (X, y_true), optional
             Rows of known class to select the weights by, in benchmarks.
+        watch : callable, optional
+            Called with a :class:`Moment` after each epoch.
 
         Returns
         -------
@@ -340,7 +362,7 @@ class LaGAM(TorchPULearner):
         """
         self._given = support
         try:
-            return super().fit(X, s, oracle=oracle)
+            return super().fit(X, s, oracle=oracle, watch=watch)
         finally:
             del self._given
 

@@ -15,7 +15,7 @@ from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -222,6 +222,9 @@ class LBE(TorchPULearner):
         selection="SAR",
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"patience": 5, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "steps_per_round": WholeNumber(),
         "pretraining_steps": WholeNumber(0) | Nothing(),

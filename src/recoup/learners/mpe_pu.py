@@ -14,7 +14,7 @@ from recoup._core.constraints import Constraints, WholeNumber, Words
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.priors import BBE, PriorEstimate
 from recoup.priors.base import MIN_LABELED
 
@@ -183,6 +183,18 @@ class MPEPU(TorchPULearner):
         estimates_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "epochs": 2000,
+            "warm_up_epochs": 100,
+            "batch_size": 200,
+            "labeled_batch": 200,
+            "learning_rate": 0.01,
+            "weight_decay": 0.0005,
+            "optimizer": "sgd",
+        },
+        "pubench": {"batch_size": 128, "patience": 20, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "warm_up_epochs": WholeNumber(0),
         "balance": Words("equal", "prior"),

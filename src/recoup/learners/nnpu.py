@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from recoup._core.constraints import Constraints, Number, Words
 from recoup.learners._training.risks import pu_risks
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.learners.upu import UPU
 
 if TYPE_CHECKING:
@@ -148,6 +148,10 @@ class NNPU(UPU):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {"epochs": 100, "learning_rate": 0.001, "weight_decay": 0.005},
+        "pubench": {"patience": 10, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "correction": Words("ascent", "clamp"),
         "tolerance": Number(least=0),

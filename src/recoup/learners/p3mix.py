@@ -14,7 +14,7 @@ from recoup.learners._training.loop import Select, TorchPULearner, _auc
 from recoup.learners._training.mixup import mixed_scores, mixing_layer
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -226,6 +226,23 @@ class P3Mix(TorchPULearner):
         source="Li et al. 2022",
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "epochs": 200,
+            "steps_per_epoch": 20,
+            "batch_size": 512,
+            "learning_rate": 5e-05,
+            "patience": None,
+        },
+        "pubench": {
+            "epochs": 40,
+            "steps_per_epoch": 100,
+            "learning_rate": 0.001,
+            "threshold": 0.85,
+            "mixing_shape": 0.5,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "mode": Words(*USUAL_THRESHOLD),
         "steps_per_epoch": WholeNumber() | Nothing(),

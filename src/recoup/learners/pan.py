@@ -9,7 +9,7 @@ from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, Turn
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -188,6 +188,17 @@ class PAN(TorchPULearner):
         source="Hu et al. 2021",
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {
+            "epochs": 120,
+            "batch_size": 64,
+            "labeled_batch": 64,
+            "learning_rate": 0.0003,
+            "weight_decay": 0.0,
+            "patience": 25,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "coupling_weight": Number(least=0),
         "warm_up_epochs": WholeNumber(0),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup.learners._training.loop import TorchPULearner
+from recoup.learners._training.loop import TorchPULearner, Watch
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.learners.oracle import checked_classes
 
 if TYPE_CHECKING:
@@ -125,6 +125,9 @@ class PN(TorchPULearner):
         backend="torch",
         requires_true_labels=True,
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"epochs": 50, "patience": 5, "standardize": False},
+    }
 
     epochs: int = 60
     batch_size: int = 128
@@ -138,6 +141,7 @@ class PN(TorchPULearner):
         *,
         y_true: ArrayLike | None = None,
         oracle: tuple[Any, ArrayLike] | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Learn from the true classes.
 
@@ -153,6 +157,8 @@ class PN(TorchPULearner):
             with X and s, but None is refused.
         oracle : tuple of (X, y_true), optional
             Other rows to select the weights by, in place of held-out ones.
+        watch : callable, optional
+            Called with a :class:`Moment` after each epoch.
 
         Returns
         -------
@@ -160,7 +166,7 @@ class PN(TorchPULearner):
             Itself.
         """
         classes = checked_classes(y_true, "PN.fit")
-        with self._during_fit(oracle):
+        with self._during_fit(oracle, watch):
             return self._fit_rows(X, s, y_true=classes)
 
     def _fit(

@@ -31,7 +31,7 @@ from recoup.learners._training.trees import (
     ask_forest,
     grow_forest,
 )
-from recoup.learners.base import LearnerTags, PULearner
+from recoup.learners.base import LearnerTags, Presets, PULearner
 
 Risk = Literal["nnpu", "upu"]
 Loss = Literal["quadratic", "logistic"]
@@ -159,6 +159,9 @@ class PUET(PULearner):
         source="Wilton et al. 2022",
         needs_alpha=True,
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"n_estimators": 30, "max_depth": 30},
+    }
     constraints: ClassVar[Constraints] = {
         "scheme": SCHEME,
         "n_estimators": WholeNumber(),

@@ -13,7 +13,7 @@ from recoup.learners._training.networks import last_layer, scores_of, with_featu
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners._training.two_stage import clipped
 from recoup.learners._training.views import views_of
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -258,6 +258,9 @@ class PULCPBF(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"epochs": 50, "fence_epochs": 20, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "fence": Several(Number(above=0, below=1), rising=True),
         "fence_epochs": WholeNumber(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from recoup._core.constraints import Constraints, Number, Words
 from recoup.learners._training.stages import TrainingRows
 from recoup.learners._training.two_stage import AligningLearner
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -213,6 +213,9 @@ class PULDA(AligningLearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"patience": 20, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "distance": Words(*get_args(Distance)),
         "temperature": Number(above=0),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from recoup.learners._training.loop import Select
 from recoup.learners._training.risks import Loss
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.learners.nnpu import NNPU
 
 
@@ -136,6 +136,10 @@ class PUSB(NNPU):
         selection="SAR",
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {"epochs": 100, "batch_size": 1000, "learning_rate": 1e-05, "weight_decay": 0.005},
+        "pubench": {"patience": 10, "standardize": False},
+    }
     natural_select: ClassVar[Select] = "auc"
     cuts_by_share: ClassVar[bool] = True
 

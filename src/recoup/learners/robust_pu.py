@@ -12,7 +12,7 @@ from recoup._core.constraints import Constraints, Number, Several, WholeNumber, 
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 from recoup.learners.nnpu import NNPU
 
 if TYPE_CHECKING:
@@ -248,6 +248,23 @@ class RobustPU(NNPU):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "epochs": 100,
+            "passes": 20,
+            "batch_size": 64,
+            "learning_rate": 0.01,
+            "warm_up_epochs": 100,
+            "warm_up_learning_rate": 0.001,
+        },
+        "pubench": {
+            "epochs": 5,
+            "learning_rate": 0.01,
+            "warm_up_epochs": 20,
+            "warm_up_learning_rate": 0.0001,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "passes": WholeNumber(),
         "warm_up_epochs": WholeNumber(),

@@ -18,7 +18,7 @@ from recoup.learners._training.networks import scores_of
 from recoup.learners._training.risks import entropies, margin_loss
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -288,6 +288,17 @@ class SelfPU(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {"calibrate": True},
+        "pubench": {
+            "epochs": 40,
+            "learning_rate": 0.001,
+            "weight_decay": 0.0005,
+            "paces": (0.1, 0.2),
+            "first_selection": 0.125,
+            "standardize": False,
+        },
+    }
     constraints: ClassVar[Constraints] = {
         "paces": Several(Number(above=0, most=1), 2),
         "first_selection": Number(least=0, below=1),

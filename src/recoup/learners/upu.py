@@ -9,7 +9,7 @@ from recoup._core.constraints import Constraints, Words
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.risks import Loss, pu_risks
 from recoup.learners._training.stages import Batch, Stage
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -132,6 +132,9 @@ class UPU(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "pubench": {"patience": 10, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {"loss": Words(*get_args(Loss))}
 
     natural_select: ClassVar[Select] = "loss"

@@ -17,7 +17,7 @@ from recoup.learners._training.generators import (
 )
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, Turn
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -275,6 +275,11 @@ class VAEPU(GeneratingLearner):
         selection="SAR",
         backend="torch",
     )
+    # PU-Bench trains up to 300 epochs; ours, which have larger batches, stay as many.
+    presets: ClassVar[Presets] = {
+        "paper": {"epochs": 800, "batch_size": 990, "labeled_batch": 10},
+        "pubench": {"learning_rate": 0.0002, "patience": 30, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "class_dimensions": WholeNumber(),
         "observation_dimensions": WholeNumber(),

@@ -11,7 +11,7 @@ from recoup._core.constraints import Constraints, Number
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,6 +160,16 @@ class VPU(TorchPULearner):
         source="Chen et al. 2020",
         backend="torch",
     )
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "epochs": 50,
+            "batch_size": 500,
+            "labeled_batch": 500,
+            "learning_rate": 0.0003,
+            "weight_decay": 0.0,
+        },
+        "pubench": {"learning_rate": 0.0003, "patience": 10, "standardize": False},
+    }
     constraints: ClassVar[Constraints] = {
         "mixing_weight": Number(above=0),
         "mixing_shape": Number(above=0),

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ from recoup.learners._training.risks import pu_risks
 from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
 from recoup.learners.base import PULearner
 from recoup.metrics.area import auc_pu
+from recoup.metrics.point import macro_f1
 from recoup.scores.folds import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
 
@@ -45,11 +46,32 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 Select = Literal["auto", "accuracy", "auc", "loss"]
+Watch: TypeAlias = "Callable[[Moment], None]"
 
 FEWEST_HELD_OUT = 4
 # Epochs without a gain after which a stage that judges itself ends.
 STALLED = 5
 SCORED_AT_ONCE = 2**14
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A learner at the end of an epoch, for somebody who watches it being trained.
+
+    Attributes
+    ----------
+    measured : dict
+        What was measured in this epoch: its entry of ``history_``, which may be added to.
+    selectable : bool
+        Whether the weights of this epoch may be the ones that are kept.
+    decisions : callable
+        Takes rows and returns what the decision function says of them now. The rows are kept on
+        the device after the first time, so they must not change.
+    """
+
+    measured: dict[str, Any]
+    selectable: bool
+    decisions: Callable[[Any], FloatArray]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -228,7 +250,14 @@ class TorchPULearner(PULearner):
 
     # What all of them share.
 
-    def fit(self, X: Any, s: ArrayLike, *, oracle: tuple[Any, ArrayLike] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike,
+        *,
+        oracle: tuple[Any, ArrayLike] | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -239,21 +268,27 @@ class TorchPULearner(PULearner):
             1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
         oracle : tuple of (X, y_true), optional
             Rows of known class to select the weights by, in place of held-out rows without: what
-            benchmarks do to show how much that gains, and nobody can do in practice.
+            benchmarks do to show how much that gains, and nobody can do in practice. Those with
+            the best macro-F1 are kept.
+        watch : callable, optional
+            Called with a :class:`Moment` after each epoch.
 
         Returns
         -------
         TorchPULearner
             Itself.
         """
-        with self._during_fit(oracle):
+        with self._during_fit(oracle, watch):
             return super().fit(X, s)
 
     @contextmanager
-    def _during_fit(self, oracle: tuple[Any, ArrayLike] | None) -> Iterator[None]:
+    def _during_fit(
+        self, oracle: tuple[Any, ArrayLike] | None, watch: Watch | None
+    ) -> Iterator[None]:
         """Forget afterwards what only a fit needs."""
         known = set(vars(self))
-        self._oracle = oracle
+        self._oracle, self._watch = oracle, watch
+        self._rows_to_watch: dict[int, Tensor] = {}
         try:
             yield
         finally:
@@ -402,6 +437,10 @@ class TorchPULearner(PULearner):
                     waited += 1
             measured["seconds"] = time.perf_counter() - started
             self.history_.append(measured)
+            if self._watch is not None:
+                trained.eval()
+                selectable = stage.selectable and not by_itself
+                self._watch(Moment(measured, selectable, self._decided_now))
             advance()
             if patience is not None and waited >= patience:
                 break
@@ -413,6 +452,15 @@ class TorchPULearner(PULearner):
 
     def _decide(self, X: Any) -> FloatArray:
         return self._outputs(X, self.network_) - self.offset_
+
+    def _decided_now(self, X: Any) -> FloatArray:
+        """Return the decision function of rows in the middle of a fit."""
+        rows = self._rows_to_watch.get(id(X))
+        if rows is None:
+            checked = self._checked_rows(X, reset=False)
+            rows = self._rows_to_watch[id(X)] = self._tensor(checked, self._rows.X.device)
+        decisions: FloatArray = (self._scores(rows) - self._offset(self._rows)).cpu().numpy()
+        return decisions
 
     def _outputs(self, X: Any, network: nn.Module) -> FloatArray:
         """Return what a network makes of checked rows."""
@@ -527,7 +575,7 @@ class TorchPULearner(PULearner):
 
         def judged() -> float:
             predicted = (self._scores(X) > self._offset(rows)).cpu().numpy()
-            return float(np.mean(predicted == classes))
+            return float(macro_f1(classes, predicted.astype(int), alpha=0.0))
 
         return judged
 
