@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -14,14 +14,14 @@ from recoup._core.checks import Scheme
 from recoup._core.notes import Note
 from recoup._core.random import named_rng
 
-Protocol: TypeAlias = Literal["honest", "oracle"]
+Protocol: TypeAlias = Literal["honest", "oracle", "pubench"]
 Design: TypeAlias = Literal["single-sample", "case-control", "case-control-overlap"]
 
 # Part of every hash. Raise it when the same definition would give other numbers than before, as
 # after a change of how rows are split, drawn, held out or measured: runs of another format are
 # then done anew. Versions of packages are kept beside each run and are no part of it, or an update
 # of one of them would throw away every store.
-FORMAT = 1
+FORMAT = 2
 # Why an oracle run is skipped that its honest one can stand in for.
 SELECTS_NOTHING = Note(
     "selects-nothing", "The learner selects no weights: its honest run is the same."
@@ -31,7 +31,14 @@ SELECTS_NOTHING = Note(
 _CODES_BEFORE = {"The learner selects no weights: its honest run is the same.": "selects-nothing"}
 
 KNOWN = "known"
-"""As the alpha of a learner: the share that the simulation counted."""
+"""As the alpha of learners that need one: the share that the simulation counted."""
+
+OWN = "own"
+"""As the alpha: what a learner does by default, which is to estimate it where it needs one."""
+
+RELEASED = "released"
+"""As the alpha of learners that need one: what PU-Bench's code hands out, which is the share of
+positives among labeled and unlabeled rows together."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +63,22 @@ class Job:
         What differs from its defaults, as plain values.
     seed : int
         Seed of all that is random, together with the names above.
-    protocol : {"honest", "oracle"}
-        Whether weights are selected by held-out rows without classes, or by rows with them.
+    protocol : {"honest", "oracle", "pubench"}
+        How weights are selected. ``honest``: by a fifth of the rows, held out, without classes.
+        ``oracle``: of the same training, those that a hundredth of the rows with their classes
+        would have kept. ``pubench``: no row is held out, and training itself goes by that
+        hundredth, with the settings of PU-Bench's code.
+    alpha : str, default="known"
+        What learners that need the share of hidden positives get: ``known``, ``released`` or
+        ``own``.
+    preset : str, optional
+        Named settings of the learner, which its ``params`` come on top of.
 
     Examples
     --------
     >>> job = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
     >>> job.learner, job.run
-    ('nnpu (epochs=5)', 'c77086c90c39efdd')
+    ('nnpu (epochs=5)', '475e96a7e03f6a7b')
     >>> Job.of(job.definition) == job
     True
     """
@@ -77,6 +92,8 @@ class Job:
     params: Mapping[str, Any] = field(hash=False)
     seed: int
     protocol: Protocol
+    alpha: str = KNOWN
+    preset: str | None = None
 
     @classmethod
     def of(cls, definition: Mapping[str, Any]) -> Job:
@@ -104,9 +121,10 @@ class Job:
             "mechanism": self.mechanism,
             "label_frequency": self.label_frequency,
             "noise": self.noise,
-            "learner": {"key": self.key, "params": dict(self.params)},
+            "learner": {"key": self.key, "params": dict(self.params), "preset": self.preset},
             "seed": self.seed,
             "protocol": self.protocol,
+            "alpha": self.alpha,
         }
 
     @cached_property
@@ -116,8 +134,32 @@ class Job:
 
     @property
     def learner(self) -> str:
-        """The learner's key, and what differs from its defaults."""
-        return shown_learner(self.key, self.params)
+        """The learner's key, its preset, and what differs from these."""
+        return shown_learner(self.key, self.params, self.preset)
+
+    @property
+    def used_preset(self) -> str | None:
+        """The preset that the learner is made with: in PU-Bench's protocol, that of its code."""
+        from recoup._core.registry import registered
+
+        if self.preset is not None or self.protocol != "pubench":
+            return self.preset
+        return "pubench" if "pubench" in registered("learners")[self.key].presets else None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the learner tells what its network says after each epoch."""
+        from recoup._core.registry import registered
+
+        cls = registered("learners").get(self.key)
+        return cls is not None and "watch" in inspect.signature(cls.fit).parameters
+
+    @cached_property
+    def training(self) -> str:
+        """What runs that one training answers have in common."""
+        if self.protocol == "oracle" and self.is_watched:
+            return replace(self, protocol="honest").run
+        return self.run
 
     @property
     def design(self) -> Scheme:
@@ -132,7 +174,7 @@ class Job:
         all learners: neither seed knows the learner. The seed of a fit does not know the protocol.
         """
         drawn = (self.scheme, self.mechanism, repr(self.label_frequency), repr(self.noise))
-        learner = (self.key, canonical(dict(self.params)))
+        learner = (self.key, canonical(dict(self.params)), self.preset or "")
         names: dict[str, tuple[str, ...]] = {
             "split": (self.dataset,),
             "labels": (self.dataset, *drawn),
@@ -181,7 +223,9 @@ def _skip_reason(
             f"{key} needs the true propensities, which nobody has; give it alpha, or take the "
             f"protocol oracle.",
         )
-    if protocol == "oracle" and "oracle" not in takes and not needs_propensity:
+    if protocol == "pubench" and needs_propensity:
+        return Note("not-in-pubench", f"{key} needs propensities, which PU-Bench does not give.")
+    if protocol == "oracle" and "watch" not in takes and not needs_propensity:
         return SELECTS_NOTHING
     return None
 
@@ -206,10 +250,11 @@ def hashed(definition: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
 
 
-def shown_learner(key: str, params: Mapping[str, Any]) -> str:
+def shown_learner(key: str, params: Mapping[str, Any], preset: str | None = None) -> str:
     """Name a learner as people read it."""
-    changed = ", ".join(f"{name}={value}" for name, value in sorted(params.items()))
-    return f"{key} ({changed})" if changed else key
+    changed = [f"{name}={value}" for name, value in sorted(params.items())]
+    told = ", ".join([preset, *changed] if preset else changed)
+    return f"{key} ({told})" if told else key
 
 
 def takes_alpha(key: str) -> bool:

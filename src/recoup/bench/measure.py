@@ -104,51 +104,83 @@ def distributions(
     train_classes: NDArray[np.int64],
     propensity: FloatArray,
     estimated: FloatArray | None = None,
-) -> dict[str, list[Any]]:
-    """Count decision-function values in bins, and average the labeling chances of positives there.
+    *,
+    discriminator: FloatArray | None = None,
+) -> dict[str, Any]:
+    """Count scores in bins and find their quartiles, for each group of rows that has any.
 
-    The first and the last bin also hold what lies beyond them. Labeling chances that the learner
-    ``estimated`` are averaged too, and counted in bins of their own.
+    The first and the last bin also hold what lies beyond them.
+
+    Parameters
+    ----------
+    test : ndarray of shape (n_test,)
+        Decision-function values of the test rows.
+    test_classes : ndarray of shape (n_test,)
+        Their true classes.
+    train : ndarray of shape (n_train,)
+        Decision-function values of the training rows.
+    s : ndarray of shape (n_train,)
+        1 for a labeled training row, else 0.
+    train_classes : ndarray of shape (n_train,)
+        True classes of the training rows.
+    propensity : ndarray of shape (n_train,)
+        Chance of each training row to be labeled if it is positive, as the simulation had it.
+    estimated : ndarray of shape (n_train,), optional
+        The same chance as the learner has it. Its mean over positives is kept for each bin of
+        scores, and it is counted in bins of its own, between 0 and 1.
+    discriminator : ndarray of shape (n_train,), optional
+        What a second network says of the training rows, between 0 and 1: the chance that a row is
+        one of the labeled ones.
+
+    Returns
+    -------
+    dict
+        Edges, counts and means by name. ``"quartiles"`` has the first quartile, the median and the
+        third quartile of each group under the name of its counts; a group without rows has none.
     """
     everything = np.concatenate([test, train])
     low, high = np.quantile(everything, (0.005, 0.995))
     if not high > low:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, BINS + 1)
-
-    def counts(
-        values: FloatArray, weights: FloatArray | None = None, within: FloatArray = edges
-    ) -> list[float]:
-        places = np.searchsorted(within, values, side="right") - 1
-        inside = np.clip(places, 0, BINS - 1)
-        counted: list[float] = np.bincount(inside, weights, minlength=BINS).tolist()
-        return counted
-
+    chances = np.linspace(0, 1, BINS + 1)
     positive = train_classes == 1
-    labeled, hidden = s == 1, (s == 0) & positive
-
-    def means(chances: FloatArray) -> list[float | None]:
-        totals = counts(train[positive], chances[positive])
-        return [
-            total / n if n else None
-            for total, n in zip(totals, counts(train[positive]), strict=True)
-        ]
-
-    found: dict[str, list[Any]] = {
-        "edges": edges.tolist(),
-        "test_positive": counts(test[test_classes == 1]),
-        "test_negative": counts(test[test_classes == 0]),
-        "train_labeled": counts(train[labeled]),
-        "train_hidden": counts(train[hidden]),
-        "train_negative": counts(train[~(labeled | hidden)]),
-        "propensity": means(propensity),
+    groups = {"labeled": s == 1, "hidden": (s == 0) & positive, "negative": (s == 0) & ~positive}
+    parts = {
+        "test_positive": (test[test_classes == 1], edges),
+        "test_negative": (test[test_classes == 0], edges),
     }
+    parts |= {f"train_{name}": (train[rows], edges) for name, rows in groups.items()}
+    found: dict[str, Any] = {"edges": edges.tolist()}
+
+    def means(values: FloatArray) -> list[float | None]:
+        totals = _binned(train[positive], edges, values[positive])
+        sizes = _binned(train[positive], edges)
+        return [total / n if n else None for total, n in zip(totals, sizes, strict=True)]
+
+    found["propensity"] = means(propensity)
     if estimated is not None:
-        chances = np.linspace(0, 1, BINS + 1)
-        found |= {
-            "estimated": means(estimated),
-            "chance_edges": chances.tolist(),
-            "chance_labeled": counts(estimated[labeled], within=chances),
-            "chance_hidden": counts(estimated[hidden], within=chances),
-        }
+        found |= {"estimated": means(estimated), "chance_edges": chances.tolist()}
+        for name in ("labeled", "hidden"):
+            parts[f"chance_{name}"] = (estimated[groups[name]], chances)
+    if discriminator is not None:
+        found["discriminator_edges"] = chances.tolist()
+        for name, rows in groups.items():
+            parts[f"discriminator_{name}"] = (discriminator[rows], chances)
+    found |= {name: _binned(values, within) for name, (values, within) in parts.items()}
+    found["quartiles"] = {
+        name: np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+        for name, (values, _) in parts.items()
+        if len(values)
+    }
     return found
+
+
+def _binned(
+    values: FloatArray, edges: FloatArray, weights: FloatArray | None = None
+) -> list[float]:
+    """Count values between edges, or add up their weights."""
+    places = np.searchsorted(edges, values, side="right") - 1
+    inside = np.clip(places, 0, len(edges) - 2)
+    counted: list[float] = np.bincount(inside, weights, minlength=len(edges) - 1).tolist()
+    return counted

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from recoup._core.checks import brief, did_you_mean
-from recoup.bench.job import KNOWN, Design, Job, Protocol, takes_alpha
+from recoup.bench.job import KNOWN, OWN, RELEASED, Design, Job, Protocol, takes_alpha
 from recoup.exceptions import InvalidInputError
 
 CALLER = "A plan"
@@ -115,6 +115,8 @@ class LearnerSpec(Part):
     ----------
     key : str
         Name of the learner, as in ``recoup list learners``.
+    preset : str, optional
+        Named settings of the learner, such as ``paper``; ``params`` come on top of them.
     params : dict, default={}
         Parameters by name. ``alpha: known`` stands for the share that the simulation counted.
     grid : dict, default={}
@@ -122,6 +124,7 @@ class LearnerSpec(Part):
     """
 
     key: str
+    preset: str | None = None
     params: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] = Field(default_factory=dict)
 
@@ -163,7 +166,7 @@ class LearnerSpec(Part):
             )
         _check_plain(self.params | self.grid, self.key)
         for settings in self.settings():
-            _check_values(self.key, settings)
+            _check_values(self.key, self.preset, settings)
         return self
 
     def settings(self) -> Iterator[dict[str, Any]]:
@@ -199,11 +202,12 @@ class Plan(Part):
     seeds : tuple of int, default=(0,)
         One repetition for each; rows and labels differ between them.
     protocols : tuple of str, default=("honest",)
-        ``honest`` selects weights without classes, ``oracle`` with them.
+        ``honest`` selects weights without classes, ``oracle`` those of the same training that are
+        best by classes, ``pubench`` trains as PU-Bench does: see :class:`Job`.
     alpha : str, default="known"
-        What learners get that need or by default estimate the share of hidden positives:
-        ``known`` is the share that the simulation counted, ``estimate`` or the key of a prior
-        estimator has it estimated.
+        What learners get that need the share of hidden positives: ``known`` is the share that the
+        simulation counted, ``released`` what PU-Bench's code takes for it, ``own`` leaves it to
+        the learner, and ``estimate`` or the key of a prior estimator has it estimated.
     limits : Limits, optional
         What each run may take. By default an hour, and an equal share of the machine's memory.
 
@@ -253,25 +257,29 @@ class Plan(Part):
         list of Job
         """
         learners = [
-            (spec.key, self._with_alpha(spec.key, params))
+            (spec.key, self._with_alpha(spec.key, params), spec.preset)
             for spec in self.learners
             for params in spec.settings()
         ]
+        alpha = self.alpha if self.alpha in (KNOWN, OWN, RELEASED) else KNOWN
         cells = itertools.product(
             *(self.seeds, self.datasets, self.schemes, self.mechanisms),
             *(self.label_frequencies, self.noise),
         )
         found = [
-            Job(dataset, scheme, mechanism, frequency, noise, key, params, seed, protocol)
+            Job(
+                *(dataset, scheme, mechanism, frequency, noise, key, params, seed, protocol),
+                *(alpha, preset),
+            )
             for seed, dataset, scheme, mechanism, frequency, noise in cells
-            for key, params in learners
+            for key, params, preset in learners
             for protocol in self.protocols
         ]
         return list({job.run: job for job in found}.values())
 
     def _with_alpha(self, key: str, params: dict[str, Any]) -> dict[str, Any]:
         """Name the way to estimate alpha where a learner has a use for it."""
-        if self.alpha == KNOWN or "alpha" in params or not takes_alpha(key):
+        if self.alpha in (KNOWN, OWN, RELEASED) or "alpha" in params or not takes_alpha(key):
             return params
         return params | {"alpha": self.alpha}
 
@@ -314,7 +322,7 @@ class Plan(Part):
     def _check_alpha(cls, alpha: str) -> str:
         from recoup._core.prior import estimation_method
 
-        if alpha != KNOWN:
+        if alpha not in (KNOWN, OWN, RELEASED):
             estimation_method(alpha, 1.0, CALLER)
         return alpha
 
@@ -447,12 +455,12 @@ def _first_problem(error: ValidationError) -> str:
     return f"{CALLER} cannot use {place}: {reason}. Got {brief(first['input'])!r}.{more}"
 
 
-def _check_values(key: str, params: dict[str, Any]) -> None:
+def _check_values(key: str, preset: str | None, params: dict[str, Any]) -> None:
     """Refuse parameters that a learner would refuse in each of its runs."""
     from recoup.learners import make
 
     given = {name: value for name, value in params.items() if (name, value) != ("alpha", KNOWN)}
-    make(key, **given)._check_settings(f"{CALLER} with {key}")
+    make(key, preset=preset, **given)._check_settings(f"{CALLER} with {key}")
 
 
 def _check_plain(values: Any, key: str) -> None:

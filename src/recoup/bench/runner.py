@@ -11,7 +11,7 @@ import secrets
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,7 +30,7 @@ from recoup.bench.cluster import (
     share_of_memory,
     workers_of,
 )
-from recoup.bench.job import Job
+from recoup.bench.job import Job, hashed
 from recoup.bench.plan import Plan, read_plan
 from recoup.bench.store import Runnable, Store
 from recoup.bench.worker import Measure, attempt, execute, packed
@@ -286,6 +286,8 @@ class _Driver:
         self.name = secrets.token_hex(8)
         self.problems: list[tuple[str, Runnable]] = []
         self.reasons: Counter[str] = Counter()
+        # Runs that the same training answers, by the one that is handed out.
+        self.riders: dict[str, list[Runnable]] = {}
         known = store.statuses()
         # What was skipped may be possible now: data can have arrived.
         finished = {"done"} if retry_failed else {"done", "failed"}
@@ -300,8 +302,15 @@ class _Driver:
     def skip_impossible(self) -> None:
         """Write down the runs that no worker needs to look at."""
         reasons = [(job, job.skip_reason()) for job in self.waiting]
-        self.waiting = deque(job for job, reason in reasons if reason is None)
         self.note_all([(job, {"status": "skipped", "reason": why}) for job, why in reasons if why])
+        leaders: dict[str, Runnable] = {}
+        for job, reason in reasons:
+            if reason is not None:
+                continue
+            leader = leaders.setdefault(getattr(job, "training", job.run), job)
+            if leader is not job:
+                self.riders.setdefault(leader.run, []).append(job)
+        self.waiting = deque(leaders.values())
 
     def lines(self, gpu: bool) -> dict[Kind, deque[Runnable]]:
         """Return the runs that wait for a CPU, and those that wait for a GPU if there is one."""
@@ -396,8 +405,9 @@ class _Driver:
             pure=False,
         )
 
-    def note_all(self, ended: list[tuple[Runnable, dict[str, Any]]]) -> None:
-        """Write runs down and count them."""
+    def note_all(self, worked: list[tuple[Runnable, dict[str, Any]]]) -> None:
+        """Write runs down, with those that the same training answers, and count them."""
+        ended = [pair for job, found in worked for pair in self._answered(job, found)]
         for job, found in ended:
             found["row"] = {**job.known, **found.get("row", {})}
         self.store.write_all(ended)
@@ -408,6 +418,19 @@ class _Driver:
             elif found["status"] == "skipped":
                 self.reasons[found["reason"]] += 1
         self._tell()
+
+    def _answered(
+        self, job: Runnable, found: dict[str, Any]
+    ) -> Iterator[tuple[Runnable, dict[str, Any]]]:
+        yield job, found
+        also = {hashed(one["definition"]): one for one in found.get("also", [])}
+        for rider in self.riders.pop(job.run, []):
+            yield (
+                rider,
+                found | {part: also[rider.run][part] for part in ("row", "details")}
+                if (rider.run in also)
+                else dict(found),
+            )
 
     def outcome(self, seconds: float) -> Outcome:
         """Sum up."""

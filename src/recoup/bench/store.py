@@ -63,7 +63,8 @@ def measured_columns() -> tuple[str, ...]:
 def columns() -> tuple[str, ...]:
     """Return the keys of each row, in order."""
     return (
-        *("run", *DEFINED, "learner", "key", "params", "family", "seed", "protocol"),
+        *("run", *DEFINED, "learner", "key", "params", "preset", "family", "seed", "protocol"),
+        "alpha",
         *("status", "reason", "code", *measured_columns(), "device", "finished"),
     )
 
@@ -559,7 +560,8 @@ def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
 def _row(kept: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that everybody reads, in their order."""
     job = Job.of(kept.pop("definition"))
-    named = {name: getattr(job, name) for name in (*DEFINED, "learner", "key", "seed", "protocol")}
+    names = (*DEFINED, "learner", "key", "preset", "seed", "protocol", "alpha")
+    named = {name: getattr(job, name) for name in names}
     found = kept | named | {"params": dict(job.params), "code": reason_code(kept)}
     return {name: found[name] for name in columns()}
 

@@ -12,9 +12,10 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +24,20 @@ from recoup._core.checks import FloatArray
 from recoup._core.optional import require
 from recoup._core.results import to_plain
 from recoup._core.version import installed_version
-from recoup.bench.job import KNOWN, Job, takes_alpha
+from recoup.bench.job import KNOWN, OWN, RELEASED, Job, Protocol, takes_alpha
 from recoup.bench.measure import (
     distributions,
     estimated_alpha,
     recovered_metrics,
     true_metrics,
 )
-from recoup.bench.trial_data import Rows, draw_rows
+from recoup.bench.trial_data import Rows, draw_rows, estimated_prior
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PULearner, make
+from recoup.metrics.spec import POINT_METRICS
+
+if TYPE_CHECKING:
+    from recoup.learners._training.loop import Moment
 
 
 def measure_trial(
@@ -52,7 +57,8 @@ def measure_trial(
     row : dict
         Columns of the store.
     details : dict
-        What else is kept.
+        What else is kept; under ``"also"`` other runs that the same training answers, each with
+        its ``definition``, ``row`` and ``details``.
     """
     with warnings.catch_warnings():
         # What a learner warns of is for people who fit one model, not thousands.
@@ -67,42 +73,50 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
         require("torch", purpose=job.key, install="'recoup[torch]'")
     warm_up(learner.tags.backend, device)
     flat = learner.tags.backend != "torch"
-    X, X_held, X_test = (
-        part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_held, rows.X_test)
-    )
+    X, X_test = (part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_test))
+    trace = Trace(rows)
     with PeakMemory(device) as peak:
+        if job.is_watched:
+            more["watch"] = lambda moment: trace.note(moment, peak)
         started = time.perf_counter()
         learner.fit(X, rows.s, **more)
-        seconds = time.perf_counter() - started
-        held, held_predicted = _answers(learner, X_held)
-        test, test_predicted = _answers(learner, X_test)
+        seconds = time.perf_counter() - started - trace.seconds
+        test = _answers(learner, X_test)
         train, _ = _answers(learner, X)
-    alpha, estimate = _alphas(job, learner, rows, held)
-    recovered = recovered_metrics(
-        rows.s_held, held, held_predicted, alpha=alpha, beta=rows.beta, design=rows.design
-    )
+    alpha, estimate = _alphas(job, learner, rows, test[0])
     history = [dict(epoch) for epoch in getattr(learner, "history_", [])]
-    row = {
-        **recovered,
+    shared = {
         "alpha_true": rows.alpha,
         "alpha_used": alpha,
         "alpha_estimate": estimate,
         "seconds": seconds,
         "seconds_per_epoch": _mean([epoch.get("seconds") for epoch in history]),
         "epochs": len(history) or None,
-        "best_epoch": getattr(learner, "best_epoch_", None),
         "peak_memory": peak.main,
         "peak_gpu_memory": peak.gpu,
         "n_labeled": int(rows.s.sum()),
         "n_unlabeled": int((rows.s == 0).sum()),
-        "n_test": len(test),
+        "n_test": len(test[0]),
         "device": peak.device if learner.tags.backend == "torch" else "cpu",
         "family": learner.tags.family,
-        **true_metrics(rows.classes.test, test, test_predicted),
     }
+
+    def row_of(answers: Answers, best_epoch: Any) -> dict[str, Any]:
+        measured = true_metrics(rows.classes.test, *answers)
+        return shared | {"best_epoch": best_epoch} | _recovered(rows, answers, alpha) | measured
+
+    own = row_of(test, getattr(learner, "best_epoch_", None))
+    trace.measure(history)
     classes = rows.classes
     spread = distributions(
-        test, classes.test, train, rows.s, classes.train, rows.propensity, _chances(learner, X)
+        test[0],
+        classes.test,
+        train,
+        rows.s,
+        classes.train,
+        rows.propensity,
+        _chances(learner, X),
+        discriminator=_discriminated(learner, X),
     )
     details = {
         "versions": versions(),
@@ -111,7 +125,78 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
         "curves": history,
         "distributions": spread,
     }
-    return to_plain(row), to_plain(details)
+    if job.protocol == "pubench" or not job.is_watched:
+        return to_plain(own), to_plain(details)
+    # One training answers both protocols: what it kept itself, and what classes would have kept.
+    best, answers = trace.best() or (own["best_epoch"], test)
+    found: dict[Protocol, tuple[dict[str, Any], dict[str, Any]]] = {
+        "honest": (own, details),
+        "oracle": (row_of(answers, best), {**details, "distributions": {}}),
+    }
+    row, kept = found.pop(job.protocol)
+    also = [
+        {"definition": replace(job, protocol=other).definition, "row": its, "details": more_of}
+        for other, (its, more_of) in found.items()
+    ]
+    return to_plain(row), to_plain({**kept, "also": also})
+
+
+Answers: TypeAlias = tuple[FloatArray, NDArray[np.int_] | None]
+
+
+class Trace:
+    """What a network said of some rows after each epoch; their classes are looked at afterwards."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._choose: list[FloatArray] = []
+        self._test: list[FloatArray] = []
+        self._selectable: list[bool] = []
+        self.seconds = 0.0
+
+    def note(self, moment: Moment, peak: PeakMemory) -> None:
+        """Keep what the network says now, and the memory that its last epoch took."""
+        started = time.perf_counter()
+        moment.measured.update(peak.lap())
+        self._choose.append(moment.decisions(self._rows.X_choose).astype(np.float32))
+        self._test.append(moment.decisions(self._rows.X_test).astype(np.float32))
+        self._selectable.append(moment.selectable)
+        self.seconds += time.perf_counter() - started
+
+    def measure(self, history: list[dict[str, Any]]) -> None:
+        """Add what classes say of each epoch to its entry."""
+        if not self._test:
+            return
+        parts = {
+            "choose": (self._choose, self._rows.classes.choose),
+            "test": (self._test, self._rows.classes.test),
+        }
+        for name, (decisions, classes) in parts.items():
+            accuracy, macro = _traced(np.stack(decisions) > 0, np.asarray(classes) == 1)
+            for epoch, one, other in zip(history, accuracy, macro, strict=True):
+                epoch[f"{name}_accuracy"], epoch[f"{name}_macro_f1"] = float(one), float(other)
+
+    def best(self) -> tuple[int, Answers] | None:
+        """Return the epoch that classes of a hundredth of the rows choose, and its answers."""
+        places = np.flatnonzero(self._selectable)
+        if not len(places):
+            return None
+        chosen = np.stack([self._choose[place] for place in places]) > 0
+        _, macro = _traced(chosen, np.asarray(self._rows.classes.choose) == 1)
+        place = int(places[np.argmax(macro)])
+        decisions = self._test[place].astype(float)
+        return place + 1, (decisions, (decisions > 0).astype(int))
+
+
+def _traced(
+    predicted: NDArray[np.bool_], positive: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Return accuracy and macro-F1 of each row of predictions."""
+    tpr, fpr = predicted[:, positive].mean(axis=1), predicted[:, ~positive].mean(axis=1)
+    pi = float(positive.mean())
+    return POINT_METRICS["accuracy"].from_rates(tpr, fpr, pi), np.nan_to_num(
+        POINT_METRICS["macro_f1"].from_rates(tpr, fpr, pi)
+    )
 
 
 @cache
@@ -120,7 +205,7 @@ def warm_up(backend: str, device: str) -> None:
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(64, 2)), np.repeat([1, 0], 32)
     if backend == "torch":
-        settings = {"alpha": 0.5, "epochs": 1, "device": device, "progress": False}
+        settings: dict[str, Any] = {"alpha": 0.5, "epochs": 1, "device": device, "progress": False}
         make("nnpu", random_state=0, **settings).fit(X, s)
     else:
         make("naive", random_state=0).fit(X, s)
@@ -128,7 +213,7 @@ def warm_up(backend: str, device: str) -> None:
 
 def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]]:
     """Build the learner, and what its fit gets beside rows and labels."""
-    learner = make(job.key)
+    learner = make(job.key, preset=job.used_preset)
     known = learner.get_params(deep=False)
     settled = {
         "scheme": rows.design,
@@ -137,21 +222,30 @@ def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]
         "random_state": job.seeds["fit"],
     }
     given = dict(job.params)
-    if "alpha" not in given and takes_alpha(job.key):
-        given["alpha"] = KNOWN
+    if "alpha" not in given and takes_alpha(job.key) and job.alpha != OWN:
+        given["alpha"] = job.alpha
     if given.get("alpha") == KNOWN:
         given["alpha"] = rows.alpha
-    learner.set_params(**{name: value for name, value in settled.items() if name in known})
+    elif given.get("alpha") == RELEASED:
+        given["alpha"] = rows.released_alpha
+    elif given.get("alpha", known.get("alpha")) == "estimate":
+        # The same for all learners of a cell, and estimated once.
+        given["alpha"] = estimated_prior(job)
+    settled_for_all = {name: value for name, value in settled.items() if name in known}
+    learner.set_params(**settled_for_all)
     learner.set_params(**given)
     takes = inspect.signature(learner.fit).parameters
     more: dict[str, Any] = {}
     if learner.tags.requires_true_labels:
         more["y_true"] = rows.classes.train
-    if job.protocol == "oracle":
-        if "oracle" in takes:
-            more["oracle"] = (rows.X_choose, rows.classes.choose)
-        if "propensity" in takes and not {"alpha", "propensity"} & set(job.params):
-            more["propensity"] = rows.propensity
+    if job.protocol == "pubench" and "oracle" in takes:
+        more["oracle"] = (rows.X_choose, rows.classes.choose)
+        if "support" in takes:
+            # Rows of both classes, as its paper has them.
+            more["support"] = more["oracle"]
+    unsaid = not {"alpha", "propensity"} & set(job.params)
+    if job.protocol == "oracle" and "propensity" in takes and unsaid:
+        more["propensity"] = rows.propensity
     return learner, more
 
 
@@ -177,18 +271,45 @@ def _chances(learner: PULearner, X: NDArray[Any]) -> FloatArray | None:
     return None if chances is None else np.asarray(chances, float)
 
 
+def _discriminated(learner: PULearner, X: NDArray[Any]) -> FloatArray | None:
+    """Return what a learner's discriminator says of training rows, if it has one."""
+    scored = getattr(learner, "discriminator_scores", None)
+    return None if scored is None else np.asarray(scored(X), float)
+
+
+def _recovered(rows: Rows, answers: Answers, alpha: float | None) -> dict[str, float | None]:
+    """Recover metrics from test rows with simulated labels, which cost the learner nothing."""
+    scores, predicted = answers
+    if rows.sample is None or rows.s_sample is None:
+        alpha, sample, s = None, np.empty(0, int), np.empty(0, int)
+    else:
+        sample, s = rows.sample, rows.s_sample
+    return recovered_metrics(
+        s,
+        scores[sample],
+        None if predicted is None else predicted[sample],
+        alpha=alpha,
+        beta=rows.beta,
+        design=rows.design,
+    )
+
+
 def _alphas(
-    job: Job, learner: PULearner, rows: Rows, held: FloatArray
+    job: Job, learner: PULearner, rows: Rows, test: FloatArray
 ) -> tuple[float | None, float | None]:
     """Return the alpha that the learner went by, and an estimate of it.
 
     A learner that goes by none has its metrics recovered with the alpha that others were given.
-    The estimate is the learner's own where it made one, else one from held-out scores.
+    The estimate is the learner's own where it made one, else one from scores of labeled test rows.
     """
     own = getattr(learner, "alpha_", None)
     prior = getattr(learner, "prior_", None)
     made = learner.tags.estimates_alpha and "alpha" not in job.params
-    estimate = own if prior is not None or made else estimated_alpha(rows.s_held, held)
+    estimate = own
+    if prior is None and not made:
+        estimate = None
+        if rows.s_sample is not None:
+            estimate = estimated_alpha(rows.s_sample, test[rows.sample])
     return rows.alpha if own is None else float(own), estimate
 
 
@@ -218,9 +339,7 @@ class PeakMemory:
         with suppress(OSError, AttributeError):
             # What runs before left free would be taken again without being counted.
             ctypes.CDLL(None).malloc_trim(0)
-        with suppress(OSError):
-            # Only where Linux lets a process forget its highest mark; else that of all runs so far.
-            Path("/proc/self/clear_refs").write_text("5")
+        _forget_highest_mark()
         self._before = _highest_mark() or 0
         if self._cuda is not None:
             self._cuda.empty_cache()
@@ -228,12 +347,32 @@ class PeakMemory:
             self._before_gpu = int(self._cuda.memory_allocated())
         return self
 
+    def lap(self) -> dict[str, int | None]:
+        """Return the most since the last lap, and count anew from here."""
+        main, gpu = self._most()
+        _forget_highest_mark()
+        if self._cuda is not None:
+            self._cuda.reset_peak_memory_stats()
+        return {"memory": main, "gpu_memory": gpu}
+
     def __exit__(self, *_: object) -> None:
         """Note the most so far."""
-        most = _highest_mark()
-        self.main = None if most is None else most - self._before
+        self._most()
+
+    def _most(self) -> tuple[int | None, int | None]:
+        mark, gpu = _highest_mark(), None
+        main = None if mark is None else mark - self._before
         if self._cuda is not None:
-            self.gpu = int(self._cuda.max_memory_allocated()) - self._before_gpu
+            gpu = int(self._cuda.max_memory_allocated()) - self._before_gpu
+        self.main = max((part for part in (self.main, main) if part is not None), default=None)
+        self.gpu = max((part for part in (self.gpu, gpu) if part is not None), default=None)
+        return main, gpu
+
+
+def _forget_highest_mark() -> None:
+    with suppress(OSError):
+        # Only where Linux lets a process forget its highest mark; else that of all runs so far.
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _highest_mark() -> int | None:

@@ -14,11 +14,9 @@ from recoup.bench.job import Job
 from recoup.data import Dataset, PUBenchSplit, load, preprocess, pubench_split
 from recoup.data.pu import PUDataset
 from recoup.exceptions import InvalidInputError, MissingDependencyError
+from recoup.priors.results import PriorEstimate
 from recoup.simulation import MECHANISMS, simulate
 from recoup.simulation.mechanisms import posterior_of
-
-HELD_OUT = 0.2
-"""Share of the labeled and of the unlabeled rows that no learner sees."""
 
 ONE_TEST_FOLD_OF = 5
 
@@ -42,15 +40,21 @@ class Rows:
         Features and labels to train on.
     propensity : ndarray
         Chance of a positive with these features to be labeled.
-    X_held, s_held : ndarray
-        Held-out rows without classes, for recovered metrics.
     X_choose : ndarray
-        Rows that the oracle protocol selects weights by.
+        Rows that weights are selected by where classes may be looked at.
     X_test : ndarray
         Rows to measure on.
+    sample : ndarray or None
+        Places of test rows that stand for PU data which no learner saw, drawn as the training rows
+        were; None where the test rows have too few positives for a label.
+    s_sample : ndarray or None
+        Their labels, for recovered metrics.
     alpha, beta : float
         Share of positives among the unlabeled and among the labeled training rows, as the
         simulation counted them.
+    released_alpha : float
+        Share of positives among labeled and unlabeled rows together: what PU-Bench's code gives
+        its learners for alpha.
     design : {"single-sample", "case-control"}
         What the rows are a sample of.
     classes : Classes
@@ -60,21 +64,42 @@ class Rows:
     X: NDArray[Any]
     s: NDArray[np.int64]
     propensity: FloatArray
-    X_held: NDArray[Any]
-    s_held: NDArray[np.int64]
     X_choose: NDArray[Any]
     X_test: NDArray[Any]
+    sample: NDArray[np.intp] | None
+    s_sample: NDArray[np.int64] | None
     alpha: float
     beta: float
+    released_alpha: float
     design: Scheme
     classes: Classes
 
 
 def draw_rows(job: Job) -> Rows:
     """Draw the rows of a job; those of the last one are kept for the next learner."""
-    cell = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
-    seeds = job.seeds
-    return _drawn(job.dataset, seeds["split"], seeds["labels"], *cell)
+    return _drawn(*_cell(job))
+
+
+def _cell(job: Job) -> tuple[Any, ...]:
+    """Return all that decides about the rows of a job."""
+    drawn = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
+    return (job.dataset, job.seeds["split"], job.seeds["labels"], *drawn)
+
+
+def estimated_prior(job: Job) -> PriorEstimate:
+    """Estimate alpha as learners do by default, once for all learners of a cell."""
+    return _estimated(_cell(job))
+
+
+@lru_cache(maxsize=2)
+def _estimated(cell: tuple[Any, ...]) -> PriorEstimate:
+    from recoup.learners.base import known_alpha
+
+    rows = _drawn(*cell)
+    X = rows.X.reshape(len(rows.X), -1)
+    _, prior = known_alpha("estimate", X, rows.s, cell[2], "bench run")
+    assert prior is not None
+    return prior
 
 
 @lru_cache(maxsize=1)
@@ -89,34 +114,43 @@ def _drawn(
     noise: float,
 ) -> Rows:
     train, choose, test = _prepared(dataset, split_seed)
-    biased = MECHANISMS[mechanism].uses_posterior
-    made = simulate(
-        np.arange(len(train))[:, None],
-        train.y_true,
-        scheme=design,
-        label_frequency=label_frequency,
-        mechanism=mechanism,
-        posterior=_posterior(dataset, split_seed) if biased else None,
-        beta=round(1 - noise, 12),
-        overlap=scheme == "case-control-overlap",
-        random_state=label_seed,
-    )
-    kept, held = made.split(HELD_OUT, random_state=label_seed)
-    assert kept.truth is not None
-    assert kept.y_true is not None
-    assert kept.propensity is not None
+
+    def labeled(part: str, y_true: NDArray[np.int64]) -> PUDataset:
+        biased = MECHANISMS[mechanism].uses_posterior
+        return simulate(
+            np.arange(len(y_true))[:, None],
+            y_true,
+            scheme=design,
+            label_frequency=label_frequency,
+            mechanism=mechanism,
+            posterior=_posterior(dataset, split_seed, part) if biased else None,
+            beta=round(1 - noise, 12),
+            overlap=scheme == "case-control-overlap",
+            random_state=label_seed,
+        )
+
+    made = labeled("train", train.y_true)
+    try:
+        # Metrics are recovered from rows that cost the learner nothing.
+        sample: PUDataset | None = labeled("test", test.y_true)
+    except InvalidInputError:  # too few positives for a label
+        sample = None
+    assert made.truth is not None
+    assert made.y_true is not None
+    assert made.propensity is not None
     return Rows(
-        X=_frozen(train.X[_places(kept)]),
-        s=_frozen(kept.s),
-        propensity=_frozen(kept.propensity),
-        X_held=_frozen(train.X[_places(held)]),
-        s_held=_frozen(held.s),
+        X=_frozen(train.X[_places(made)]),
+        s=_frozen(made.s),
+        propensity=_frozen(made.propensity),
         X_choose=choose.X,
         X_test=test.X,
-        alpha=kept.truth.alpha,
-        beta=kept.truth.beta,
+        sample=None if sample is None else _frozen(_places(sample)),
+        s_sample=None if sample is None else _frozen(sample.s),
+        alpha=made.truth.alpha,
+        beta=made.truth.beta,
+        released_alpha=float(np.mean(made.y_true)),
         design=design,
-        classes=Classes(_frozen(kept.y_true), choose.y_true, test.y_true),
+        classes=Classes(_frozen(made.y_true), choose.y_true, test.y_true),
     )
 
 
@@ -154,10 +188,10 @@ def _split(dataset: Dataset, seed: int) -> PUBenchSplit:
     return pubench_split(replace(dataset, split=part), seed)
 
 
-@lru_cache(maxsize=2)
-def _posterior(dataset: str, seed: int) -> FloatArray:
-    train = _prepared(dataset, seed).train
-    return posterior_of(train.X, train.y_true == 1, None)
+@lru_cache(maxsize=4)
+def _posterior(dataset: str, seed: int, part: str) -> FloatArray:
+    rows = getattr(_prepared(dataset, seed), part)
+    return posterior_of(rows.X.reshape(len(rows), -1), rows.y_true == 1, None)
 
 
 @lru_cache(maxsize=2)

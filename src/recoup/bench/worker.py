@@ -111,12 +111,15 @@ def execute(measure: Measure, definition: Mapping[str, Any], device: str = "cpu"
     -------
     dict
         ``status``, ``reason``, ``row`` (columns of the store), ``details`` and ``elapsed``
-        seconds; for a failed run also whether the process is ``spoilt`` for others.
+        seconds; ``also`` other runs that the same work answers, each with its ``definition``,
+        ``row`` and ``details``; for a failed run whether the process is ``spoilt`` for others.
     """
     started = time.perf_counter()
     try:
         row, details = measure(definition, device)
+        also = details.pop("also", [])
         found: dict[str, Any] = {"status": "done", "reason": None, "row": row, "details": details}
+        found["also"] = also
     except (InvalidInputError, MissingDependencyError) as error:
         # These rows are refused, or cannot be had: nothing went wrong.
         found = _without_result("skipped", str(error))
