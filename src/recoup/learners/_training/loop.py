@@ -498,11 +498,16 @@ class TorchPULearner(PULearner):
             return self.alpha_
         return float((s.sum() + self.alpha_ * (s == 0).sum()) / len(s))
 
+    @property
+    def _holds_out(self) -> bool:
+        """Whether rows are held out: not where others select the weights."""
+        return getattr(self, "_oracle", None) is None
+
     def _held_out(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Mark the rows to stop by; copies of a row are held out together or not at all."""
         held = np.zeros(len(s), bool)
         seed = int(rng.integers(2**31))
-        if getattr(self, "_oracle", None) is not None:
+        if not self._holds_out:
             return held
         if self.validation_fraction * s.sum() < FEWEST_HELD_OUT:
             return held
