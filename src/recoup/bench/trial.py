@@ -37,7 +37,7 @@ from recoup.learners import PULearner, make
 from recoup.metrics.spec import POINT_METRICS
 
 if TYPE_CHECKING:
-    from recoup.learners._training.loop import Moment
+    from recoup.learners._training.moments import Moment
 
 
 def measure_trial(

@@ -18,9 +18,9 @@ from recoup.learners._training.loop import (
     SCORED_AT_ONCE,
     Select,
     TorchPULearner,
-    Watch,
     share_threshold,
 )
+from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
 from recoup.learners._training.views import Views, views_of
