@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from commands import run
 
+from commands import run
 from recoup.data.catalog import entries
 
 
