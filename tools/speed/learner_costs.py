@@ -46,10 +46,11 @@ minutes. `python -m tools.speed.learner_costs` makes this page.\
 
 @contextmanager
 def looped() -> Iterator[None]:
-    """Fetch batches by a DataLoader, row by row, and record no steps."""
+    """Fetch batches by a DataLoader, row by row, record no steps, and convolve as torch does."""
     import torch
     from torch.utils.data import DataLoader
 
+    from recoup.learners._training.patches import PatchConv2d
     from recoup.learners._training.stages import Epoch
     from tools.speed.training import RowByRow
 
@@ -70,7 +71,8 @@ def looped() -> Iterator[None]:
         rows: torch.Tensor = images.to(epoch.device).contiguous(memory_format=epoch.layout)
         return rows
 
-    with mock.patch.multiple(Epoch, _refill=refilled, _gathered=gathered):
+    plain = mock.patch.object(PatchConv2d, "forward", torch.nn.Conv2d.forward)
+    with plain, mock.patch.multiple(Epoch, _refill=refilled, _gathered=gathered):
         yield
 
 

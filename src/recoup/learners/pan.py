@@ -186,9 +186,12 @@ class PAN(TorchPULearner):
         cost="n per epoch, for two networks",
         effort=3.0,
         source="Hu et al. 2021",
+        prior_free=True,
         backend="torch",
     )
+    # PU-Bench's code plays another game, in which D sees no labeled row; ours is the paper's.
     presets: ClassVar[Presets] = {
+        "paper": {"warm_up_epochs": 0, "validation_fraction": 0.0},
         "pubench": {
             "epochs": 120,
             "batch_size": 64,
