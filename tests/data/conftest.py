@@ -31,6 +31,7 @@ def environment(monkeypatch, tmp_path):
     monkeypatch.delenv("RECOUP_DATA", raising=False)
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("pooch.HTTPDownloader.__call__", refuse)
+    monkeypatch.setattr("recoup.data.package.NPM", "no such command")
     return monkeypatch
 
 

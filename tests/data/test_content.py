@@ -232,7 +232,7 @@ def plain_arrays(name):
     return arrays | {key.removeprefix("meta_"): values for key, values in raw.meta.items()}
 
 
-IMAGES = ("fashion_mnist", "cifar10_20k_5k", "alzheimer_mri")
+IMAGES = ("mnist", "fashion_mnist", "cifar10_20k_5k", "alzheimer_mri")
 
 
 @pytest.mark.data
@@ -260,12 +260,70 @@ def test_the_archives_own_arrays_are_accepted_with_other_compression(mine):
         assert len(load(name)) == entries()[name].rows
 
 
-def test_colour_channels_may_come_last(small):
-    X = np.arange(2 * 3 * 32 * 32, dtype=np.uint8).reshape(2, 3, 32, 32)
-    rest = {"y": [6, 9], "split": ["train", "test"], "index": [0, 0]}
-    small.adopt("cifar10_20k_5k", X=X, **rest)
-    small.write("cifar10_20k_5k", X=np.ascontiguousarray(X.transpose(0, 2, 3, 1)), **rest)
-    np.testing.assert_array_equal(load("cifar10_20k_5k").X, X)
+@pytest.mark.data
+def test_the_images_of_cifar_are_accepted_with_channels_last(mine):
+    arrays = plain_arrays("cifar10_20k_5k")
+    last = np.ascontiguousarray(arrays["X"].transpose(0, 2, 3, 1))
+    np.savez(mine / "cifar10_20k_5k.npz", **(arrays | {"X": last}))
+    np.testing.assert_array_equal(load("cifar10_20k_5k").X, arrays["X"])
+
+
+LAYOUTS = {
+    "cifar10_20k_5k": [
+        lambda X: np.ascontiguousarray(X.transpose(0, 2, 3, 1)),
+        lambda X: X.reshape(len(X), -1),
+        lambda X: X.astype(np.float32),
+    ],
+    "mnist": [
+        lambda X: X[:, None],
+        lambda X: X[..., None],
+        lambda X: X.reshape(len(X), -1),
+        lambda X: X.astype(np.int64),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "laid_out"), [(name, change) for name, some in LAYOUTS.items() for change in some]
+)
+def test_images_may_be_laid_out_in_any_usual_way(name, laid_out, small):
+    shape = (3, 32, 32) if name == "cifar10_20k_5k" else (28, 28)
+    X = np.random.default_rng(0).integers(0, 256, (2, *shape), dtype=np.uint8)
+    rest = {"y": [6, 9], "split": ["train", "test"]}
+    rest |= {"index": [0, 0]} if name == "cifar10_20k_5k" else {}
+    small.adopt(name, X=X, **rest)
+    small.write(name, X=laid_out(X), **rest)
+    found = load(name).X
+    np.testing.assert_array_equal(found, X)
+    assert found.dtype == np.uint8
+
+
+@pytest.mark.parametrize("change", [lambda X: X / 255, lambda X: X.astype(float) - 1])
+def test_images_with_other_values_are_refused_in_any_layout(change, small):
+    X = np.random.default_rng(0).integers(0, 256, (2, 28, 28), dtype=np.uint8)
+    rest = {"y": [6, 9], "split": ["train", "test"]}
+    small.adopt("mnist", X=X, **rest)
+    small.write("mnist", X=change(X), **rest)
+    assert "Got other values" in refusal("mnist")
+
+
+# A dataset whose values nobody has seen here: size and classes are compared
+
+
+def test_without_a_digest_size_and_classes_are_compared(mine, monkeypatch):
+    rows = {"classes": {"1": 2, "2": 1}, "rows": 3, "features": 2}
+    known = {"covertype": replace(entries()["covertype"], **rows)}
+    monkeypatch.setattr(catalog, "entries", lambda: known)
+
+    def write(**columns):
+        pq.write_table(pa.table(columns), mine / "covertype.parquet")
+
+    write(a=[1, 2, 3], b=[0, 1, 0], target=[1, 2, 1])
+    assert load("covertype").y_true.tolist() == [0, 1, 0]
+    write(a=[1, 2, 3], target=[1, 2, 1])
+    assert "it has 1 features, not 2. Replace the file." in refusal("covertype")
+    write(a=[1, 2, 3], b=[0, 1, 0], target=[1, 2, 2])
+    assert "its classes are {'1': 1, '2': 2}, not {'1': 2, '2': 1}" in refusal("covertype")
 
 
 def test_a_refusal_says_what_differs(mine):
@@ -289,6 +347,7 @@ def test_a_refusal_says_that_parts_are_missing(monkeypatch):
     X, target = np.zeros((6, 2)), np.array(["a"] * 3 + ["b"] * 3)
     entry = replace(entries()["iris"], rows=6, features=2, classes={"a": 3, "b": 3}, parts=(4, 2))
     assert catalog._difference(entry, Raw(X, target)) == "it has no array or column split"
+    assert catalog._difference(replace(entry, parts=None), Raw(X, target)) == ""
     split = np.repeat(["train", "test"], 3)
     found = catalog._difference(entry, Raw(X, target, split=split))
     assert found == "its training part has not 4 rows"

@@ -15,7 +15,7 @@ import sklearn.datasets
 from recoup.data import fetch, load
 from recoup.data.catalog import entries
 from recoup.data.content import content_digest
-from recoup.data.decoding import decode_idx, read_images
+from recoup.data.decoding import decode_idx, read_images, read_tabular
 from recoup.data.entry import Download
 from recoup.exceptions import InvalidInputError
 
@@ -249,6 +249,87 @@ def test_published_files_hold_the_images_of_the_catalog(name, load_real):
     X = load_real(name).X
     for part, expected in zip((X[:60_000], X[60_000:]), published[name].split(), strict=True):
         assert hashlib.md5(plain_idx(part)).hexdigest() == expected
+
+
+# Tables of numbers as text
+
+
+def numbers(place, server, name, content, **fields):
+    """Serve a file in place of the one a dataset is downloaded from, with the hash it has."""
+    known = entries()[name].download
+    (file,) = known.files
+    server.files[file] = content
+    download = replace(known, url=server.url, files={file: sha256(content)})
+    return place.change(name, source=None, download=download, **fields)
+
+
+def adopt(place, entry, path):
+    """Take what the download gives as the values that are right."""
+    fetch.write_downloaded(entry, entry.download, path)
+    return place.change(
+        entry.name,
+        **{f: getattr(entry, f) for f in ("source", "download", "rows", "classes")},
+        digest=content_digest(read_tabular(entry, path)),
+    )
+
+
+def test_a_table_between_tabs_has_the_names_of_the_catalog(server, place, tmp_path):
+    content = b"800\t0\t0.3048\t71.3\t0.00266337\t126.201\r\n1000\t1.5\t0.3048\t71.3\t1e-3\t125\r\n"
+    entry = numbers(place, server, "airfoil", content, rows=2)
+    adopt(place, entry, tmp_path / "airfoil.parquet")
+    found = load("airfoil")
+    assert found.feature_names == entries()["airfoil"].download.columns[:-1]
+    assert found.X.tolist() == [[800, 0, 0.3048, 71.3, 0.00266337], [1000, 1.5, 0.3048, 71.3, 1e-3]]
+    assert found.y_true.tolist() == [1, 0]
+    assert left(place) == ["airfoil.parquet"]
+
+
+def test_a_packed_table_has_the_names_of_its_first_line(server, place, tmp_path):
+    names = [f"X{i:02}" for i in range(21)]
+    rows = np.round(np.random.default_rng(0).normal(size=(3, 21)), 2)
+    lines = ["\t".join([*names, "target"])]
+    lines += ["\t".join(map(str, [*row, y])) for row, y in zip(rows, (2, 1, 2), strict=True)]
+    content = gzip.compress("\n".join(lines).encode())
+    entry = numbers(place, server, "waveform", content, rows=3, classes={"1": 1, "2": 2})
+    adopt(place, entry, tmp_path / "waveform.parquet")
+    found = load("waveform")
+    assert found.feature_names == tuple(names)
+    np.testing.assert_array_equal(found.X, rows)
+    assert found.y_true.tolist() == [0, 1, 0]
+
+
+def test_a_table_of_another_size_is_refused(server, place):
+    numbers(place, server, "airfoil", b"1\t2\t3\t4\t5\t6\n")
+    with pytest.raises(InvalidInputError, match=r"1,503 rows and 5 features. .* returned 1 and 5"):
+        load("airfoil")
+    numbers(place, server, "waveform", gzip.compress(b"a,b,target\n1,2,0\n"), rows=1, features=2)
+    with pytest.raises(InvalidInputError, match=r"to hold the classes .*Got \{'0': 1\}"):
+        load("waveform")
+    assert not list(place.cache.glob("*.parquet"))
+
+
+def test_scikit_learn_fetches_a_table_that_is_checked_by_its_size(place):
+    known = entries()["covertype"]
+    X = np.arange(3 * 54).reshape(3, 54)
+    asked = []
+
+    def fetch_covtype(*, data_home):
+        asked.append(data_home)
+        names = [f"column_{i}" for i in range(54)]
+        return SimpleNamespace(data=X, target=np.array([5, 2, 2]), feature_names=names)
+
+    place.patch.setattr(sklearn.datasets, "fetch_covtype", fetch_covtype)
+    with pytest.raises(InvalidInputError, match=r"581,012 rows and 54 features.*3 and 54"):
+        load("covertype")
+    place.change("covertype", rows=3, classes={"2": 2, "5": 1})
+    found = load("covertype")
+    np.testing.assert_array_equal(found.X, X)
+    assert found.y_true.tolist() == [0, 1, 1]
+    assert asked == [str(place.cache / "scikit-learn")] * 2
+    assert left(place) == ["covertype.parquet"]
+    place.change("covertype", rows=known.rows, classes=known.classes)
+    with pytest.raises(InvalidInputError, match=r"it has 3 rows.*load then fetches it again"):
+        load("covertype")
 
 
 # How far a download is

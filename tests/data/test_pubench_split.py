@@ -5,46 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recoup.data import Dataset, load, preprocess, pubench_split
+from pubench_counts import NEED_NO_FILE, SUBSET, TABLE_D1, all_of_cifar10
+from recoup.data import load, preprocess, pubench_split
 from recoup.exceptions import InvalidInputError
 from recoup.simulation import simulate
 
-# PU-Bench (2026), Tables B.2 and D.1: labeled rows at a label frequency of 0.1, training positives
-# and negatives, validation rows, test positives and negatives.
-PUBLISHED = {
-    "newsgroups20_minilm": (632, 6_326, 4_874, 114, 4_254, 3_278),
-    "imdb_minilm": (1_237, 12_375, 12_375, 250, 12_500, 12_500),
-    "mnist": (2_919, 29_197, 30_203, 600, 4_926, 5_074),
-    "fashion_mnist": (2_970, 29_700, 29_700, 600, 5_000, 5_000),
-    "cifar10": (1_980, 19_800, 29_700, 500, 4_000, 6_000),
-    "alzheimer_mri": (255, 2_552, 2_516, 52, 622, 658),
-    "connect4": (3_522, 35_222, 18_282, 541, 8_895, 4_617),
-    "spambase": (143, 1_435, 2_208, 37, 363, 558),
-}
-# The images at hand are two fifths of the training part and half of the test part.
-SUBSET = {"cifar10_20k_5k": (792, 7_920, 11_880, 200, 2_000, 3_000)}
 SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)  # those of PU-Bench
-
-
-def all_of_cifar10():
-    """Classes of all images, without the images: counts depend on the classes alone."""
-    classes = np.tile(np.arange(10), 6_000)
-    return Dataset(
-        X=np.zeros((60_000, 1)),
-        y_true=np.isin(classes, (0, 1, 8, 9)).astype(np.int64),
-        name="cifar10",
-        task="pubench",
-        kind="table",
-        feature_names=("nothing",),
-        categorical=(),
-        split=np.repeat(["train", "test"], (50_000, 10_000)),
-        groups=None,
-        meta={},
-        row_id=np.arange(60_000),
-        citation="",
-        licence="",
-        description="",
-    )
 
 
 def counts_of(dataset, seed):
@@ -66,14 +32,11 @@ def counts_of(dataset, seed):
     )
 
 
-NEED_NO_FILE = ("cifar10", "spambase")
-
-
 @pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=[] if name in NEED_NO_FILE else pytest.mark.data)
-        for name in PUBLISHED | SUBSET
+        for name in TABLE_D1 | SUBSET
     ],
 )
 def test_counts_are_the_published_ones_for_every_seed(name, load_real):
@@ -81,7 +44,7 @@ def test_counts_are_the_published_ones_for_every_seed(name, load_real):
     # Counts and rows depend on classes and parts alone, and the features are large.
     light = replace(dataset, X=np.zeros((len(dataset), 1)))
     for seed in SEEDS:
-        assert counts_of(light, seed) == (PUBLISHED | SUBSET)[name]
+        assert counts_of(light, seed) == (TABLE_D1 | SUBSET)[name]
     train, validation, test = pubench_split(light, SEEDS[0])
     rows = np.concatenate([train.row_id, validation.row_id, test.row_id])
     np.testing.assert_array_equal(np.sort(rows), np.arange(len(dataset)))

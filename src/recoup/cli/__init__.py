@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recoup._core.checks import brief
-from recoup.cli import bench, compare, evaluate, fit, lists, prior, scar, simulate
+from recoup.cli import bench, compare, data, evaluate, fit, lists, prior, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -90,6 +90,9 @@ benchmark.command()(bench.run)
 benchmark.command()(bench.report)
 benchmark.command()(bench.export)
 benchmark.command()(bench.merge)
+files = typer.Typer(help="Files of named datasets.", no_args_is_help=True)
+app.add_typer(files, name="data")
+files.command()(data.build)
 app.add_typer(listing, name="list")
 listing.command("datasets")(lists.datasets)
 listing.command("learners")(lists.learners)

