@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from recoup._core.registry import registered
 from recoup.bench import Job
-from recoup.bench.job import SELECTS_NOTHING, is_lent
+from recoup.bench.job import SELECTS_NOTHING, is_lent, takes_alpha
 
 JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
 CHANGES = {
@@ -87,3 +88,16 @@ def test_reasons_have_codes():
 )
 def test_codes_say_what_an_honest_run_stands_in_for(row, lent):
     assert is_lent(row) is lent
+
+
+def test_methods_that_were_published_without_alpha_are_not_told_it():
+    told = {key for key in registered("learners") if takes_alpha(key)}
+    untold = {"cgenpu", "holistic-pu", "lbe", "mpe-pu", "p3mix", "pan", "vpu", "pn", "naive"}
+    assert not told & untold
+    assert {"nnpu", "pusb", "dist-pu", "pulda", "self-pu", "robust-pu", "vae-pu"} <= told
+
+
+def test_modes_are_run_with_the_settings_of_pu_bench_for_them():
+    cell = ("iris", "case-control", "scar", 0.5, 0.0)
+    presets = [Job(*cell, "p3mix", {"mode": mode}, 2, "pubench").used_preset for mode in ("e", "c")]
+    assert presets == ["pubench", "pubench-c"]

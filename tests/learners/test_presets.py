@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,3 +196,31 @@ def test_modes_of_p3mix_have_settings_of_their_own():
     steps = [one.warm_up_steps + one.epochs * one.steps_per_epoch for one in (first, second)]
     assert steps == [4000, 4000]
     assert math.isclose(first.teacher_weight, 0.5)
+
+
+def alpha_of(key):
+    tags = registered("learners")[key].tags
+    if tags.requires_true_labels:
+        return "none"
+    if tags.needs_alpha:
+        return "needs it"
+    if tags.estimates_alpha:
+        return "estimates it itself"
+    return "none; ours an estimate" if defaults(key).get("alpha") else "none"
+
+
+def published_table():
+    lines = ["| learner | as published | alpha |", "| --- | --- | --- |"]
+    for key, cls in registered("learners").items():
+        if "pubench" not in cls.presets:
+            continue
+        said = cls.presets.get("paper")
+        shown = ", ".join(f"`{name}={value!r}`" for name, value in (said or {}).items())
+        preset = f'`preset="paper"`: {shown}' if said else "default"
+        lines.append(f"| `{key}` | {preset} | {alpha_of(key)} |")
+    return "\n".join(lines)
+
+
+def test_the_guide_says_how_each_method_was_published():
+    guide = Path(__file__).parents[2] / "docs" / "learners.md"
+    assert published_table() in guide.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_sam
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import self_pu
+from recoup.learners._training.networks import lenet
 from recoup.learners.self_pu import SelfPU
 
 # So small a network, for so few steps, needs larger ones.
@@ -304,3 +305,13 @@ def test_calibration_divides_the_rows_that_are_not_trusted(monkeypatch):
     risk = 0.4 * positive + (p[0] + p[2] / 2) / 3 - 0.4 * negative
     assert found == pytest.approx(risk + (entropies[1] + entropies[2] / 2) / 5, abs=1e-6)
     assert asked == [pytest.approx(0.2 * 5)]
+
+
+def test_calibration_looks_at_no_value_so_that_a_step_can_be_recorded():
+    # Tensors without values refuse whatever a recording would refuse.
+    network = lenet((1, 28, 28)).to("meta").eval()
+    rows = [torch.empty(n, 1, 28, 28, device="meta") for n in (4, 8, 6)]
+    pi = torch.empty((), device="meta")
+    effects = self_pu.effects_on_entropy(network, *rows, pi, 1e-3)
+    assert effects.shape == (12, 2)
+    assert self_pu.divided(effects[4:], 0.5).shape == (8, 2)

@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,7 @@ def run_plan(
     retry_failed: bool = False,
     watch: Watch | None = None,
     say: Callable[[str], None] | None = None,
+    checkpoints: str | Path | None = None,
 ) -> Outcome:
     """Do the runs of a plan that a store does not have.
 
@@ -172,6 +173,9 @@ def run_plan(
     say : callable, optional
         Called with a line for people, when there is no worker to give runs to; by default it is a
         warning.
+    checkpoints : str or Path, optional
+        A folder to keep the best weights of networks in, as ``RUN.safetensors``, written whenever
+        they do better than before by what the run selects by. By default none are kept.
 
     Returns
     -------
@@ -179,7 +183,7 @@ def run_plan(
     """
     asked = plan if isinstance(plan, Plan) else read_plan(plan)
     return run_work(
-        trials(asked, Store(store)),
+        trials(asked, Store(store), checkpoints),
         store,
         workers=workers,
         gpu=gpu,
@@ -192,7 +196,7 @@ def run_plan(
     )
 
 
-def trials(plan: Plan, store: Store) -> Work:
+def trials(plan: Plan, store: Store, checkpoints: str | Path | None = None) -> Work:
     """Return a plan as work; finished runs of a store say how long others will take."""
     from recoup._core.registry import registered
     from recoup.bench.expected_time import Expected
@@ -203,10 +207,13 @@ def trials(plan: Plan, store: Store) -> Work:
     def on_gpu(job: Job) -> bool:
         return bool(tags[job.key].backend == "torch")
 
+    measure: Measure = measure_trial
+    if checkpoints is not None:
+        measure = partial(measure_trial, checkpoints=str(Path(checkpoints).resolve()))
     return Work(
         "bench run",
         plan.jobs(),
-        measure_trial,
+        measure,
         plan.limits.time,
         plan.limits.memory,
         on_gpu,

@@ -10,7 +10,7 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -24,6 +24,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.optional import require
 from recoup._core.results import to_plain
 from recoup._core.version import installed_version
+from recoup.bench.checkpoints import keeping
 from recoup.bench.job import KNOWN, OWN, RELEASED, Job, Protocol, takes_alpha
 from recoup.bench.measure import (
     distributions,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def measure_trial(
-    definition: Mapping[str, Any], device: str = "cpu"
+    definition: Mapping[str, Any], device: str = "cpu", checkpoints: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Do a run and return what is kept of it.
 
@@ -51,6 +52,8 @@ def measure_trial(
         Of a :class:`Job`.
     device : {"cpu", "cuda"}, default="cpu"
         Where networks are trained.
+    checkpoints : str, optional
+        A folder to keep the best weights of networks in, by the name of the run.
 
     Returns
     -------
@@ -63,10 +66,12 @@ def measure_trial(
     with warnings.catch_warnings():
         # What a learner warns of is for people who fit one model, not thousands.
         warnings.simplefilter("ignore")
-        return _measured(Job.of(definition), device)
+        return _measured(Job.of(definition), device, checkpoints)
 
 
-def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _measured(
+    job: Job, device: str, checkpoints: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     rows = draw_rows(job)
     learner, more = _ready(job, rows, device)
     if learner.tags.backend == "torch":
@@ -74,7 +79,7 @@ def _measured(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
     warm_up(learner.tags.backend, device)
     flat = learner.tags.backend != "torch"
     X, X_test = (part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_test))
-    trace = Trace(rows)
+    trace = Trace(rows, None if checkpoints is None else keeping(checkpoints, job.run))
     with PeakMemory(device) as peak:
         if job.is_watched:
             more["watch"] = lambda moment: trace.note(moment, peak)
@@ -147,8 +152,8 @@ Answers: TypeAlias = tuple[FloatArray, NDArray[np.int_] | None]
 class Trace:
     """What a network said of some rows after each epoch; their classes are looked at afterwards."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, keep: Callable[[Moment], None] | None = None) -> None:
+        self._rows, self._keep = rows, keep
         self._choose: list[FloatArray] = []
         self._test: list[FloatArray] = []
         self._selectable: list[bool] = []
@@ -161,6 +166,8 @@ class Trace:
         self._choose.append(moment.decisions(self._rows.X_choose).astype(np.float32))
         self._test.append(moment.decisions(self._rows.X_test).astype(np.float32))
         self._selectable.append(moment.selectable)
+        if self._keep is not None:
+            self._keep(moment)
         self.seconds += time.perf_counter() - started
 
     def measure(self, history: list[dict[str, Any]]) -> None:

@@ -131,6 +131,12 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Do runs again that failed before.")
     ] = False,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Keep the best weights of networks here, a file for each run."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Do the runs of a plan that the store does not have yet.
@@ -164,6 +170,7 @@ def run(
             retry_failed=retry_failed,
             watch=watch,
             say=say,
+            checkpoints=checkpoints,
         )
     if as_json:
         print_json({"plan": asked.name, "store": str(path), **outcome.to_dict()})

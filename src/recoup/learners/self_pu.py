@@ -527,10 +527,13 @@ class SelfPU(TorchPULearner):
         was_training = network.training
         # Batch statistics and dropout would make the virtual step another one.
         network.eval()
-        effects = effects_on_entropy(
-            network, rows[:n], rows[n:], self._rows.X[outside], pi, self.calibration_rate
-        )
-        network.train(was_training)
+        try:
+            effects = effects_on_entropy(
+                network, rows[:n], rows[n:], self._rows.X[outside], pi, self.calibration_rate
+            )
+        finally:
+            # Also where a recording fails, after which steps go on without one.
+            network.train(was_training)
         weights = divided(effects[n:], self.calibration_budget * len(rows))
         risk = non_negative_risk(scores[:n], scores[n:], pi, of_population=weights[:, 0])
         return risk + (weights[:, 1] * entropies(scores[n:])).sum() / len(rows)
