@@ -5,6 +5,7 @@ The name of a folder is the paper's key; its ``experiment.py`` holds one ``EXPER
 
 from papers.experiment import (
     Claim,
+    Effect,
     Experiment,
     Page,
     Run,
@@ -17,6 +18,7 @@ from papers.reproduction import Reproduction, reproduce
 
 __all__ = [
     "Claim",
+    "Effect",
     "Experiment",
     "Page",
     "Reproduction",
