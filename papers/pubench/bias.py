@@ -119,7 +119,7 @@ def bias() -> tuple[Finding, ...]:
             seeded(
                 _last_place,
                 _first_third,
-                "is the last one's place",
+                "of {n}: the last one's place",
                 conditions=_at(FEW)[:1],
                 needed=STRONG,
                 least=2,

@@ -156,7 +156,7 @@ def cost() -> tuple[Finding, ...]:
             seeded(
                 _slowest,
                 _in_first_third,
-                "is the quickest one's place from the slow end",
+                "of {n} from the slow end: the quickest one's place",
                 conditions=PER_EPOCH,
                 datasets=SHOWN,
                 needed=SLOW,
@@ -225,7 +225,7 @@ def cost() -> tuple[Finding, ...]:
             seeded(
                 _worse_half,
                 lambda effect, _: below(effect, 50.1),
-                "% of the networks down is the last of their places",
+                "% of the way down: the last of their places",
                 conditions=(Condition("f1"), Condition("seconds")),
                 datasets=SHOWN,
                 needed=BALANCED,

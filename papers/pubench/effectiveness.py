@@ -134,7 +134,7 @@ def _families() -> list[Finding]:
             seeded(
                 last_place(("nnpu", "dist-pu")),
                 is_below(3.5),
-                "is the later one's place",
+                "of {n}: the later one's place",
                 needed=("nnpu", "dist-pu"),
                 pool=RISK,
                 limits=(2, 8),
@@ -152,7 +152,7 @@ def _families() -> list[Finding]:
             seeded(
                 last_place(("vpu", "p3mix-e", "p3mix-c")),
                 within(HALF),
-                "is the last one's place",
+                "of {n}: the last one's place",
                 needed=("vpu", "p3mix-e", "p3mix-c"),
                 limits=(3, 18),
             ),
@@ -248,7 +248,7 @@ def _single_methods() -> list[Finding]:
             seeded(
                 last_place(("p3mix-e", "p3mix-c")),
                 is_below(3.5),
-                "is the later one's place",
+                "of {n}: the later one's place",
                 needed=("p3mix-e", "p3mix-c"),
                 pool=DISAMBIGUATION,
                 limits=(2, 7),
@@ -311,7 +311,7 @@ def _single_methods() -> list[Finding]:
             seeded(
                 place_on("robust-pu"),
                 within(THIRD),
-                "is its place",
+                "of {n}: its place",
                 datasets=(NEWS,),
                 needed=("robust-pu",),
                 least=1,
@@ -328,7 +328,7 @@ def _single_methods() -> list[Finding]:
             seeded(
                 place_on("lagam"),
                 within(THIRD),
-                "is its place",
+                "of {n}: its place",
                 datasets=(SPAM,),
                 needed=("lagam",),
                 least=1,

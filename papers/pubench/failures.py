@@ -41,13 +41,13 @@ def _overlap(view: View, learner: str, first: str, second: str) -> float:
 def _lbe_overlap(view: View) -> Judgement:
     pairs = (("train_hidden", "train_negative"), ("test_positive", "test_negative"))
     train, test = (100 * _overlap(view, "lbe", *pair) for pair in pairs)
-    effect = exact(min(train, test), "% of the narrower range, one run")
+    effect = exact(round(min(train, test), 1), "% of the narrower range, one run")
     return Judgement(effect, _one_run(effect), f"training rows {train:.0f}%, test rows {test:.0f}%")
 
 
 def _propensity_overlap(view: View) -> Judgement:
     share = 100 * _overlap(view, "lbe", "chance_labeled", "chance_hidden")
-    effect = exact(share, "% of the narrower range, one run")
+    effect = exact(round(share, 1), "% of the narrower range, one run")
     return Judgement(effect, _one_run(effect))
 
 
@@ -63,7 +63,9 @@ def _pan_discriminator(view: View) -> Judgement:
     if any(name not in quartiles for name in names):
         raise Missing("scores of PAN's discriminator on Spambase")
     negative, labeled, hidden = (quartiles[name][1] for name in names)
-    effect = exact(negative - max(labeled, hidden), "of the discriminator's score, one run")
+    effect = exact(
+        round(negative - max(labeled, hidden), 3), "of the discriminator's score, one run"
+    )
     verdict: Verdict = "cannot be told"
     if abs(effect.value) > 0.02:
         verdict = "holds" if effect.value > 0 else "does not hold"

@@ -45,7 +45,7 @@ def seeded(
     decide : callable
         Takes the effect and the sample; returns the verdict.
     unit : str
-        Of the number.
+        Of the number; ``{n}`` in it becomes the number of methods.
     conditions, datasets, needed, pool, least
         As for :meth:`~papers.pubench.study.View.sample`.
     limits : (float, float)
@@ -56,8 +56,9 @@ def seeded(
 
     def judge(view: View) -> Judgement:
         sample = prepare(view).sample(conditions, datasets, needed=needed, pool=pool, least=least)
+        shown = unit.format(n=len(sample.methods))
         effect = over_seeds(
-            sample.values, lambda means: measure(sample, means), unit, limits=limits
+            sample.values, lambda means: measure(sample, means), shown, limits=limits
         )
         return Judgement(effect, decide(effect, sample), note=sample.note)
 

@@ -96,7 +96,7 @@ def _gains(view: View) -> Judgement:
     better = (p_values < LEVEL) & (differences > 0)
     share = _share(better, sample, (*RISK, *DISAMBIGUATION))
     generative = _share(better, sample, GENERATIVE)
-    effect = exact(share, "% of the tests")
+    effect = exact(round(share, 1), "% of the tests")
     verdict: Verdict = "holds" if share >= SOME_GAINS and generative <= RARELY else "does not hold"
     ours = f"{share:.0f}% of their tests, {generative:.0f}% of the generative methods'"
     return Judgement(effect, verdict, ours, sample.note)

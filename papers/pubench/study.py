@@ -217,9 +217,13 @@ class View:
 def _left_out(
     datasets: Sequence[str], kept: Sequence[str], names: Sequence[str], methods: Sequence[str]
 ) -> str:
-    parts = [DATASET_TITLES[name] for name in datasets if name not in kept]
-    parts += [TITLES[name] for name in names if name not in methods]
-    return f"Left out, as results are missing: {', '.join(parts)}." if parts else ""
+    lost = [TITLES[name] for name in names if name not in methods]
+    parts = []
+    if len(kept) < len(datasets):
+        parts.append(f"Judged on {', '.join(DATASET_TITLES[name] for name in kept)}.")
+    if lost:
+        parts.append(f"Without {', '.join(lost)}, whose results are missing.")
+    return " ".join(parts)
 
 
 PAPER = "runs by the paper's protocol"
