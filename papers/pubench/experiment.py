@@ -1,0 +1,37 @@
+"""PU-Bench's study: its runs are made by the benchmark, and judged here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from papers.experiment import Experiment, Page, Rows
+from papers.pubench.page import page_of, read_distributions
+from recoup.bench.store import read_export
+
+PLANS = ("pubench-conventional", "pubench-label-ratio", "pubench-selection-bias")
+
+
+def read(folder: Path, results: Path) -> tuple[Rows, Page]:
+    """Return the rows of an exported store, and the page that follows from them."""
+    rows = read_export(results)
+    return rows, page_of(rows, read_distributions(folder))
+
+
+EXPERIMENT = Experiment(
+    key="pubench",
+    title="Which of PU-Bench's findings hold?",
+    citation="PU-Bench: a unified benchmark of positive-unlabeled learning, 2026.",
+    runs=lambda size: [],
+    measure=lambda run: [],
+    summarize=lambda rows, size: page_of(rows),
+    lesson="Do not pick a method by its place in one table. The paper's printed p-values and its "
+    "accuracies cannot come from the same runs, and single places are often within the noise of a "
+    "few seeds. What a method costs and how it does without true classes, on your kind of data, "
+    "tells more.",
+    read=read,
+    made_by="""\
+recoup bench run pubench-conventional --store runs.sqlite
+recoup bench run pubench-label-ratio --store runs.sqlite
+recoup bench run pubench-selection-bias --store runs.sqlite
+recoup bench export runs.sqlite docs/papers/pubench/results.parquet""",
+)
