@@ -8,11 +8,9 @@ from recoup.data import tasks
 from recoup.exceptions import InvalidInputError
 
 SHIPPED = (
-    "pubench-conventional",
-    "pubench-label-ratio",
-    "pubench-selection-bias",
-    "smoke",
-    "tabular",
+    *("honest-conventional", "honest-label-ratio", "honest-selection-bias"),
+    *("pubench-conventional", "pubench-label-ratio", "pubench-selection-bias"),
+    *("smoke", "tabular"),
 )
 SEEDS = (2, 25, 42, 52, 99, 103, 250, 666, 777, 2026)
 
@@ -93,7 +91,10 @@ protocols: [honest, oracle]
         ("{datasets: [iris], learners: [naive], label_frequencies: [0]}", "greater than 0"),
         ("{datasets: [iris], learners: [naive], noise: [1]}", "less than 1"),
         ("{datasets: [iris], learners: [naive], seeds: [one]}", "valid integer"),
-        ("{datasets: [iris], learners: [naive], protocols: [best]}", "'honest' or 'oracle'"),
+        (
+            "{datasets: [iris], learners: [naive], protocols: [best]}",
+            "'honest', 'oracle' or 'pubench'",
+        ),
         ("{datasets: [iris], learners: [naive], alpha: magic}", "magic"),
         ("{datasets: [iris], learners: [naive], limits: {time: soon}}", "a span of time"),
         ("{datasets: [iris], learners: [naive], limits: {memory: 3XB}}", "an amount of memory"),
@@ -148,18 +149,28 @@ def test_plans_that_come_with_recoup():
     plans = {name: read_plan(name) for name in shipped_plans()}
     assert tuple(plans) == SHIPPED
     assert all(plan.about for plan in plans.values())
-    for name in SHIPPED[:3]:
+    for name in SHIPPED[3:6]:
         assert plans[name].seeds == SEEDS
         assert len(plans[name].datasets) == 8
+        assert plans[name].protocols == ("pubench",)
+        assert plans[name].schemes == ("case-control-overlap",)
+        assert plans[name].alpha == "released"
+        # 18 methods, of which two are modes of one, and PN.
+        assert len({job.learner for job in plans[name].jobs()}) == 19
+    for name in SHIPPED[:3]:
+        # None of the seeds that settings were chosen with.
+        assert plans[name].seeds == SEEDS[5:]
+        assert len(plans[name].datasets) == 9
         assert plans[name].protocols == ("honest", "oracle")
-    conventional = plans["pubench-conventional"]
-    assert (conventional.schemes, conventional.mechanisms) == (("case-control",), ("scar",))
-    assert conventional.label_frequencies == (0.1,)
-    ratio = plans["pubench-label-ratio"].label_frequencies
-    assert ratio == (0.01, 0.03, 0.05, 0.07, 0.09, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-    bias = plans["pubench-selection-bias"]
-    assert bias.mechanisms == ("scar", "s2", "s3", "s4")
-    assert bias.label_frequencies == (0.05, 0.5)
+        assert plans[name].alpha == "own"
+    for kind in ("pubench", "honest"):
+        conventional = plans[f"{kind}-conventional"]
+        assert (conventional.mechanisms, conventional.label_frequencies) == (("scar",), (0.1,))
+        ratio = plans[f"{kind}-label-ratio"].label_frequencies
+        assert ratio == (0.01, 0.03, 0.05, 0.07, 0.09, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+        bias = plans[f"{kind}-selection-bias"]
+        assert bias.mechanisms == ("scar", "s2", "s3", "s4")
+        assert bias.label_frequencies == (0.05, 0.5)
     smoke = plans["smoke"]
     assert len(smoke.seeds) == 3
     assert len(smoke.mechanisms) == 2

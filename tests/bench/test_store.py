@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store, merge
+from recoup.bench.job import FORMAT
 from recoup.bench.ranking import rank_learners
 from recoup.bench.result_array import OLD_NAMES
 from recoup.bench.store import COUNTS, columns, export, number_columns
@@ -32,9 +33,11 @@ CONTRACT = [
     "learner",
     "key",
     "params",
+    "preset",
     "family",
     "seed",
     "protocol",
+    "alpha",
     "status",
     "reason",
     "code",
@@ -266,8 +269,8 @@ def test_merging_names_what_contradicts(store, tmp_path):
 
 
 def test_runs_of_an_earlier_format_are_left_out(store, monkeypatch):
-    monkeypatch.setattr("recoup.bench.job.FORMAT", 2)
-    monkeypatch.setattr("recoup.bench.store.FORMAT", 2)
+    monkeypatch.setattr("recoup.bench.job.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("recoup.bench.store.FORMAT", FORMAT + 1)
     with store.writing():
         store.write(replace(JOB, seed=1), done(accuracy=0.4))
     assert [row["accuracy"] for row in store.rows()] == [0.4]

@@ -31,7 +31,7 @@ from recoup.bench.measure import (
     recovered_metrics,
     true_metrics,
 )
-from recoup.bench.trial_data import Rows, draw_rows, estimated_prior
+from recoup.bench.trial_data import Rows, cell_alpha, draw_rows
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PULearner, make
 from recoup.metrics.spec import POINT_METRICS
@@ -230,7 +230,7 @@ def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]
         given["alpha"] = rows.released_alpha
     elif given.get("alpha", known.get("alpha")) == "estimate":
         # The same for all learners of a cell, and estimated once.
-        given["alpha"] = estimated_prior(job)
+        given["alpha"] = cell_alpha(job)
     settled_for_all = {name: value for name, value in settled.items() if name in known}
     learner.set_params(**settled_for_all)
     learner.set_params(**given)
@@ -304,7 +304,8 @@ def _alphas(
     """
     own = getattr(learner, "alpha_", None)
     prior = getattr(learner, "prior_", None)
-    made = learner.tags.estimates_alpha and "alpha" not in job.params
+    asked = job.params.get("alpha", job.alpha if takes_alpha(job.key) else None)
+    made = asked in (OWN, "estimate") or (learner.tags.estimates_alpha and asked is None)
     estimate = own
     if prior is None and not made:
         estimate = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -10,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup.bench.job import Job
+from recoup._core.files import write_file
+from recoup._core.version import installed_version
+from recoup.bench.job import FORMAT, Job, hashed
 from recoup.data import Dataset, PUBenchSplit, load, preprocess, pubench_split
+from recoup.data.fetch import cache_folder
 from recoup.data.pu import PUDataset
 from recoup.exceptions import InvalidInputError, MissingDependencyError
-from recoup.priors.results import PriorEstimate
 from recoup.simulation import MECHANISMS, simulate
 from recoup.simulation.mechanisms import posterior_of
 
@@ -86,20 +90,30 @@ def _cell(job: Job) -> tuple[Any, ...]:
     return (job.dataset, job.seeds["split"], job.seeds["labels"], *drawn)
 
 
-def estimated_prior(job: Job) -> PriorEstimate:
-    """Estimate alpha as learners do by default, once for all learners of a cell."""
+def cell_alpha(job: Job) -> float:
+    """Estimate alpha as learners do by default, once for all learners of a cell.
+
+    An estimate takes longer than many a training, so it is kept beside fetched datasets for other
+    processes and later benchmarks of this version.
+    """
     return _estimated(_cell(job))
 
 
 @lru_cache(maxsize=2)
-def _estimated(cell: tuple[Any, ...]) -> PriorEstimate:
+def _estimated(cell: tuple[Any, ...]) -> float:
     from recoup.learners.base import known_alpha
 
+    named = {"cell": list(cell), "format": FORMAT, "version": installed_version()}
+    kept = cache_folder() / "alphas" / f"{hashed(named)}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return float(json.loads(kept.read_bytes())["alpha"])
     rows = _drawn(*cell)
     X = rows.X.reshape(len(rows.X), -1)
-    _, prior = known_alpha("estimate", X, rows.s, cell[2], "bench run")
-    assert prior is not None
-    return prior
+    alpha, _ = known_alpha("estimate", X, rows.s, cell[2], "bench run")
+    with suppress(OSError):  # kept for speed alone
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_file(kept, json.dumps(named | {"alpha": alpha}).encode())
+    return alpha
 
 
 @lru_cache(maxsize=1)

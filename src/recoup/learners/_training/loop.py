@@ -358,7 +358,7 @@ class TorchPULearner(PULearner):
         held = self._held_out(X, s, rng)
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
-        with _own_randomness(int(rng.integers(2**63)), device):
+        with _own_randomness(int(rng.integers(2**63)), device), _fast_products(device):
             rows = TrainingRows(self._tensor(X, device), *_places(s, held, self.scheme, device))
             if not (self.warm_start and hasattr(self, "network_")):
                 self.network_ = self._new_network(caller)
@@ -622,6 +622,20 @@ def _places(
     wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
     places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
     return places[0], places[1], places[2], places[3]
+
+
+@contextmanager
+def _fast_products(device: torch.device) -> Iterator[None]:
+    """Let a GPU round what goes into products of matrices, as it does in convolutions anyway."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

@@ -18,6 +18,9 @@ Shape: TypeAlias = tuple[int, ...]
 # Takes the shape of one row, returns a module that turns n rows into n scores.
 Factory: TypeAlias = "Callable[[Shape], nn.Module]"
 
+# The longest side of an image that is worked on by a network for small ones.
+SMALL_SIDE = 32
+
 
 def mlp(shape: Shape) -> nn.Module:
     """Four hidden layers for vectors (PU-Bench, Table D.2)."""
@@ -36,12 +39,14 @@ def lenet(shape: Shape) -> nn.Module:
     """Two convolutions for small grey images such as MNIST's (PU-Bench, Table D.3)."""
     from torch import nn
 
+    from recoup.learners._training.patches import PatchConv2d
+
     channels, height, width = shape
     # Each convolution takes four from a side, and pooling halves what is left.
     inner = 20 * prod(((side - 4) // 2 - 4) // 2 for side in (height, width))
     return nn.Sequential(
-        *(nn.Conv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
-        *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(PatchConv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(PatchConv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),
         *(nn.Flatten(), nn.Linear(inner, 50), nn.ReLU(), nn.Linear(50, 1)),
     )
 
@@ -109,9 +114,9 @@ def network_for(shape: Shape, wanted: str | Factory | None, caller: str) -> nn.M
 def _by_shape(shape: Shape) -> Factory:
     if len(shape) != 3 or min(shape[1:]) < 16:
         return mlp
-    if shape[0] == 1 and max(shape[1:]) <= 32:
-        return lenet
-    return cifar_cnn if max(shape[1:]) <= 32 else mri_cnn
+    if max(shape[1:]) > SMALL_SIDE:
+        return mri_cnn
+    return lenet if shape[0] == 1 else cifar_cnn
 
 
 def scores_of(network: Any, rows: Any) -> Any:
