@@ -14,6 +14,7 @@ from papers.experiment import (
     papers,
 )
 from papers.overview import write_overview
+from papers.remaking import remake
 from papers.reproduction import Reproduction, reproduce
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "datasets_at_hand",
     "markdown_table",
     "papers",
+    "remake",
     "reproduce",
     "write_overview",
 ]
