@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from recoup._core.checks import brief, did_you_mean
@@ -160,6 +161,11 @@ class Experiment:
         Takes the rows of all runs, in the order of the runs, and the size; returns the page.
     revision : int
         Raise it when ``measure`` changes: runs of another revision are done again.
+    read : callable, optional
+        For an experiment whose runs are made by ``recoup bench``: takes the file with what they
+        came to, and returns its rows and the page. The three callables above are not used then.
+    made_by : str
+        The commands that make that file, one in a line.
     """
 
     key: str
@@ -170,6 +176,8 @@ class Experiment:
     summarize: Callable[[Rows, str], Page]
     lesson: str = ""
     revision: int = 1
+    read: Callable[[Path], tuple[Rows, Page]] | None = None
+    made_by: str = ""
 
 
 def papers() -> list[str]:

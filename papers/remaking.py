@@ -43,6 +43,10 @@ def remake(
         With no new runs. In another folder the file of results is copied, else left alone.
     """
     chosen = key if isinstance(key, Experiment) else experiment(key)
+    if chosen.read is not None:
+        from papers.recorded import judge_recorded
+
+        return judge_recorded(chosen, Path(results), Path(results).parent if out is None else out)
     about, rows = _read(Path(results), chosen.key)
     folder = Path(results).parent if out is None else Path(out)
     check_own_folder(folder, (PAGE,), VERDICTS)

@@ -175,7 +175,8 @@ def reproduce(
 
     Each finished run is kept at once, so that a stopped experiment goes on where it was when it is
     started again with the same folder. A run that fails stops no other; once all others are done
-    an error says which failed, and they are tried again the next time.
+    an error says which failed, and they are tried again the next time. An experiment whose runs a
+    benchmark made is judged from the results in its folder, whatever the size.
 
     Parameters
     ----------
@@ -215,6 +216,10 @@ def reproduce(
             f"reproduce needs jobs to be a whole number of at least 1. Got {brief(jobs)}."
         )
     folder = Path("recoup-reproduce") / chosen.key if out is None else Path(out)
+    if chosen.read is not None:
+        from papers.recorded import judge_recorded
+
+        return judge_recorded(chosen, folder / RESULTS, folder)
     check_own_folder(folder, (PAGE,), VERDICTS)
     runs = [PaperRun(chosen, run) for run in _checked_runs(chosen, size)]
     make_folder(folder)
@@ -332,7 +337,6 @@ def write_page(result: Reproduction) -> None:
     _write_verdicts(result)
     _write_figures(result)
     chosen, page = result.experiment, result.page
-    size = "" if result.size == "quick" else f" --{result.size}"
     causes = cause_table({chosen.title: page.claims})
     parts = [
         f"# {chosen.title}",
@@ -349,12 +353,26 @@ def write_page(result: Reproduction) -> None:
         *(["## Figures"] if page.figures else []),
         *(f"![{name}]({name}.png)" for name in page.figures),
         "## How this page was made",
-        f"`python -m papers {chosen.key}{size}`, recoup {result.version}, {result.n_runs} "
-        f"runs, {result.seconds:,.0f} s of computing. All that was measured is in `{RESULTS}`; "
-        f"`python -m papers {chosen.key} --from {RESULTS}` makes the page from it without "
-        f"measuring again.",
+        *_how_made(result),
     ]
     write_file(result.folder / PAGE, ("\n\n".join(parts) + "\n").encode())
+
+
+def _how_made(result: Reproduction) -> list[str]:
+    chosen = result.experiment
+    again = f"python -m papers {chosen.key} --from {RESULTS}"
+    facts = f"{result.n_runs:,} runs, {result.seconds:,.0f} s of computing."
+    if chosen.read is not None:
+        return [
+            f"{facts} All that was measured is in `{RESULTS}`; `{again}` makes the page from it "
+            f"(recoup {result.version}). The runs themselves are made by:",
+            f"```console\n{chosen.made_by}\n```",
+        ]
+    size = "" if result.size == "quick" else f" --{result.size}"
+    return [
+        f"`python -m papers {chosen.key}{size}`, recoup {result.version}, {facts} All that was "
+        f"measured is in `{RESULTS}`; `{again}` makes the page from it without measuring again."
+    ]
 
 
 def _write_verdicts(result: Reproduction) -> None:

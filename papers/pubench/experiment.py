@@ -6,21 +6,20 @@ from pathlib import Path
 
 from papers.experiment import Experiment, Page, Rows
 from papers.pubench.page import page_of, read_distributions
-from recoup.bench.store import read_export
-
-PLANS = ("pubench-conventional", "pubench-label-ratio", "pubench-selection-bias")
+from recoup.bench.exported import read_export
 
 
-def read(folder: Path, results: Path) -> tuple[Rows, Page]:
+def read(results: Path) -> tuple[Rows, Page]:
     """Return the rows of an exported store, and the page that follows from them."""
     rows = read_export(results)
-    return rows, page_of(rows, read_distributions(folder))
+    return rows, page_of(rows, read_distributions(results.parent))
 
 
 EXPERIMENT = Experiment(
     key="pubench",
     title="Which of PU-Bench's findings hold?",
-    citation="PU-Bench: a unified benchmark of positive-unlabeled learning, 2026.",
+    citation='Chen, Zhang, Zhang, Li, Wang and Wang, "PU-Bench: a unified benchmark for rigorous '
+    'and reproducible PU learning", 2026.',
     runs=lambda size: [],
     measure=lambda run: [],
     summarize=lambda rows, size: page_of(rows),
@@ -30,8 +29,9 @@ EXPERIMENT = Experiment(
     "tells more.",
     read=read,
     made_by="""\
-recoup bench run pubench-conventional --store runs.sqlite
-recoup bench run pubench-label-ratio --store runs.sqlite
-recoup bench run pubench-selection-bias --store runs.sqlite
-recoup bench export runs.sqlite docs/papers/pubench/results.parquet""",
+for plan in pubench-conventional pubench-label-ratio pubench-selection-bias \\
+    honest-conventional honest-label-ratio honest-selection-bias; do
+    recoup bench run $plan --store runs.sqlite
+done
+recoup bench export runs.sqlite --out docs/papers/pubench/results.parquet""",
 )

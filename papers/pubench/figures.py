@@ -218,7 +218,13 @@ def _failures(distributions: Mapping[str, Any]) -> Any:
         ("lbe", "LBE on ADNI, training rows", "train", ("labeled", "hidden", "negative"), "edges"),
         ("lbe", "LBE on ADNI, test rows", "test", ("positive", "negative"), "edges"),
         ("lbe", "its propensities", "chance", ("labeled", "hidden"), "chance_edges"),
-        ("pan", "PAN on Spambase, training rows", "train", ("labeled", "hidden", "negative"), "edges"),
+        (
+            "pan",
+            "PAN on Spambase, training rows",
+            "train",
+            ("labeled", "hidden", "negative"),
+            "edges",
+        ),
         ("pan", "PAN on Spambase, test rows", "test", ("positive", "negative"), "edges"),
         (
             "pan",

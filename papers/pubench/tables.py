@@ -115,7 +115,17 @@ def run_table(rows: Iterable[Mapping[str, Any]]) -> str:
                 ", ".join(sorted({str(row["device"]) for row in done if row.get("device")})),
             ]
         )
-    columns = ["protocol", "design", "done", "failed", "skipped", "datasets", "seeds", "s", "device"]
+    columns = [
+        "protocol",
+        "design",
+        "done",
+        "failed",
+        "skipped",
+        "datasets",
+        "seeds",
+        "s",
+        "device",
+    ]
     return markdown_table(columns, lines)
 
 
