@@ -6,12 +6,12 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from papers.experiment import markdown_table
 from papers.pubench.advice import (
     DESIGNS,
     Place,
+    Row,
     Situation,
     by_bias,
     by_kind,
@@ -44,7 +44,7 @@ three of the first group and [compare them](guide.md) on your own rows."""
 COLUMNS = ("learner", "rank", "accuracy", "AUC", "seconds")
 
 
-def page(rows: Sequence[dict[str, Any]]) -> str:
+def page(rows: Sequence[Row]) -> str:
     """Write the page about the honest runs among some rows."""
     honest = honest_rows(rows)
     done = [row for row in honest if row["status"] == "done"]
@@ -71,7 +71,7 @@ unclear ones first, and only the clearest. [What to do about them](labels.md) is
 of the learner."""
 
 
-def _facts(done: Sequence[dict[str, Any]]) -> str:
+def _facts(done: Sequence[Row]) -> str:
     if not done:
         return "There are no honest runs yet, so nothing is said."
     seeds = len({row["seed"] for row in done})
@@ -167,7 +167,7 @@ def _losses(bias: Sequence[Situation]) -> str:
     return "\n".join(["What bias costs, averaged over datasets:", "", *lines]) if lines else ""
 
 
-def _times(done: Sequence[dict[str, Any]]) -> str:
+def _times(done: Sequence[Row]) -> str:
     """Write median seconds of a fit by device and dataset, of the quickest learners first."""
     if not done:
         return "No runs."
