@@ -88,7 +88,7 @@ def _intro(study: Study) -> str:
     ]
     absent = f" No results yet on {', '.join(lacking)}." if lacking else ""
     variants = (
-        f"\n- Learners with other settings also ran, and no finding is about them: "
+        f"\n- Other learners, or other settings, also ran; no finding is about them: "
         f"{', '.join(f'`{name}`' for name in study.variants)}."
         if study.variants
         else ""

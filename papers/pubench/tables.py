@@ -23,6 +23,7 @@ from papers.pubench.published import (
 from papers.pubench.significance import LEVEL, corrected
 from papers.pubench.study import Condition, Missing, View
 from recoup._core.text import DASH, show_p
+from recoup.bench.job import is_lent
 
 LONGEST_REASON = 160
 
@@ -51,9 +52,10 @@ def p_value_table(view: View) -> str:
     """Write Holm's p-values against nnPU with the sign of the difference, and Table D.6's."""
     ours = {}
     for dataset in DATASETS:
-        # What one dataset lacks takes nothing from the others.
+        accuracy = Condition("accuracy")
+        present = [name for name in PU_METHODS if view.values(name, dataset, accuracy)]
         try:
-            sample = view.sample([Condition("accuracy")], [dataset], needed=("nnpu",), least=1)
+            sample = view.sample([accuracy], [dataset], needed=("nnpu",), pool=present, least=1)
         except Missing:
             continue
         if sample.values[0].shape[2] < 2:
@@ -134,7 +136,7 @@ def reason_table(rows: Iterable[Mapping[str, Any]]) -> str:
     reasons = Counter(
         (str(row["learner"]), str(row["status"]), str(row.get("reason") or "")[:LONGEST_REASON])
         for row in rows
-        if row["status"] != "done"
+        if row["status"] != "done" and not is_lent(row)
     )
     if not reasons:
         return ""

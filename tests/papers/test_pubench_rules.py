@@ -8,6 +8,7 @@ from papers.pubench.bias import bias
 from papers.pubench.cost import cost
 from papers.pubench.effectiveness import effectiveness
 from papers.pubench.failures import failures
+from papers.pubench.finding import heard
 from papers.pubench.labels import labels
 from papers.pubench.published import (
     ADNI,
@@ -19,7 +20,7 @@ from papers.pubench.published import (
     SPAM,
     family,
 )
-from papers.pubench.study import BIASED, FEW, LABEL_RATIOS, MANY, method_of
+from papers.pubench.study import BIASED, FEW, LABEL_RATIOS, MANY, method_of, study_of
 
 RISK, DISAMBIGUATION, GENERATIVE = map(family, ("risk", "disambiguation", "generative"))
 NOISY = 0.2
@@ -403,3 +404,12 @@ def test_with_one_seed_datasets_are_drawn_again():
     finding = found(bias, "still cost something")
     three = with_bias(shift(others=biased(0.1)), datasets=(CIFAR, SPAM, NEWS), seeds=(2,))
     assert verdict(finding, **three) == "holds"
+
+
+@pytest.mark.parametrize(("noise", "said"), [(0.001, "holds"), (0.3, "cannot be told")])
+def test_with_one_seed_on_two_datasets_noise_is_that_of_a_tenth_of_the_labels(noise, said):
+    finding = found(bias, "more accurate with few biased")
+    alone = made_up_rows(**with_bias(shift(vae_pu=biased(-0.1)), seeds=(2,)))
+    usual = made_up_rows(shift(), datasets=(CIFAR, SPAM), noise=noise)
+    assert heard(finding, study_of(alone).paper).verdict == "cannot be told"
+    assert heard(finding, study_of([*alone, *usual]).paper).verdict == said
