@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from made_up_runs import found, of_family, shift, spread_out, verdict
+from made_up_runs import found, made_up_rows, of_family, shift, spread_out, verdict
 from papers.pubench.bias import bias
 from papers.pubench.cost import cost
 from papers.pubench.effectiveness import effectiveness
