@@ -70,8 +70,12 @@ OUT ?= docs/papers
 
 reproduce: data $(VENV)/.installed-cluster
 	@for paper in $(PAPERS); do \
-	    echo "$(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper"; \
-	    $(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper || exit 1; \
+	    case $$paper in \
+	        pubench) how="--from docs/papers/pubench/results.parquet";; \
+	        *) how="$(SIZE)";; \
+	    esac; \
+	    echo "$(BIN)/python -m papers $$paper $$how --out $(OUT)/$$paper"; \
+	    $(BIN)/python -m papers $$paper $$how --out $(OUT)/$$paper || exit 1; \
 	done
 	$(BIN)/python -c 'from papers import write_overview as write; write("$(OUT)", "$(OUT).md")'
 	@if [ -f $(OUT)/pubench/results.parquet ]; then \

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+import numpy as np
+
+from papers.experiment import Effect
+from papers.pubench.intervals import over_seeds
 from papers.pubench.published import DATASET_TITLES, KINDS
 from papers.pubench.study import BIASED, FEW, MANY
+from recoup._core.checks import FloatArray
 from recoup.bench.job import OWN
 from recoup.bench.ranking import rank_learners
-from recoup.bench.result_array import REFERENCE
+from recoup.bench.result_array import REFERENCE, result_array
 from recoup.bench.standing import Rank
 from recoup.data.catalog import find_entry
 from recoup.exceptions import InvalidInputError
@@ -46,6 +51,8 @@ class Place:
         Means over the same datasets; NaN where there is none.
     seconds : float
         Median time of a fit.
+    behind : Effect or None
+        Points of accuracy behind the first, on the same seeds; None where one seed is all there is.
     """
 
     learner: str
@@ -55,6 +62,7 @@ class Place:
     accuracy: float
     auc: float
     seconds: float
+    behind: Effect | None = None
 
 
 @dataclass(frozen=True)
@@ -83,14 +91,16 @@ class Situation:
 
     @property
     def tied(self) -> tuple[Place, ...]:
-        """The first, and those whose interval of ranks overlaps that of the first."""
-        if not self.places:
-            return ()
-        return tuple(one for one in self.places if not one.lower > self.places[0].upper)
+        """The first, and those that may be as accurate: their distance may be none."""
+        return tuple(
+            one
+            for number, one in enumerate(self.places)
+            if not number or one.behind is None or one.behind.lower <= 0
+        )
 
     @property
     def is_told(self) -> bool:
-        """Whether intervals are known and most learners can be told from the first."""
+        """Whether at least half of the learners can be told from the first."""
         return bool(self.places) and 2 * len(self.tied) <= len(self.places)
 
 
@@ -140,7 +150,15 @@ def situation(title: str, rows: Sequence[Row]) -> Situation:
         return Situation(title, (), (), float("nan"), "Fewer than two learners have all results.")
     datasets = tuple(dict.fromkeys(cell.dataset for cell in first.complete_cells))
     areas = {item.learner: item.mean for item in standings[SECOND].ranks}
-    places = tuple(_place(item, areas, rows) for item in first.ranks)
+    grid = result_array(rows, METRIC, "honest", "which-learner")
+    kept = [grid.cells.index(cell) for cell in first.complete_cells]
+    leader = grid.values[:, grid.learners.index(first.ranks[0].learner)]
+
+    def behind(learner: str) -> Effect | None:
+        apart = 100 * (leader - grid.values[:, grid.learners.index(learner)])[kept]
+        return _distance(apart, [grid.cells[place].dataset for place in kept])
+
+    places = tuple(_place(item, areas, rows, behind(item.learner)) for item in first.ranks)
     ceilings = [
         item.mean
         for item in first.results
@@ -152,7 +170,21 @@ def situation(title: str, rows: Sequence[Row]) -> Situation:
     return Situation(title, datasets, places, ceiling, missing)
 
 
-def _place(item: Rank, areas: Mapping[str, float], rows: Sequence[Row]) -> Place:
+def _distance(apart: FloatArray, datasets: Sequence[str]) -> Effect | None:
+    """Average differences over datasets; cells of a dataset are averaged for each seed."""
+    blocks = []
+    for dataset in dict.fromkeys(datasets):
+        cells = apart[[place for place, name in enumerate(datasets) if name == dataset]]
+        seeds = cells[:, np.isfinite(cells).all(axis=0)].mean(axis=0)
+        if len(seeds) < 2:
+            return None
+        blocks.append(seeds[None])
+    return over_seeds(blocks, lambda means: float(means.mean()), "points")
+
+
+def _place(
+    item: Rank, areas: Mapping[str, float], rows: Sequence[Row], behind: Effect | None
+) -> Place:
     seconds = [
         row["seconds"]
         for row in rows
@@ -168,6 +200,7 @@ def _place(item: Rank, areas: Mapping[str, float], rows: Sequence[Row]) -> Place
         item.mean,
         areas.get(item.learner, float("nan")),
         median(seconds) if seconds else float("nan"),
+        behind,
     )
 
 
@@ -178,9 +211,10 @@ def by_kind(rows: Sequence[Row], scheme: str) -> list[Situation]:
         for row in rows
         if (row["scheme"], row["mechanism"], row["label_frequency"]) == (scheme, "scar", TENTH)
     ]
-    everything = situation("all kinds together", chosen)
+    design = "" if scheme == "single-sample" else f", {scheme}"
+    everything = situation(f"all kinds together{design}", chosen)
     kinds = [
-        situation(kind, [row for row in chosen if kind_of(row["dataset"]) == kind])
+        situation(f"{kind}{design}", [row for row in chosen if kind_of(row["dataset"]) == kind])
         for kind in ("tables", *(kind for kind in KINDS if kind != "tables"))
     ]
     return [*kinds, everything]

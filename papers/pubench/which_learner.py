@@ -37,11 +37,12 @@ same runs as [the page about PU-Bench](papers/pubench/index.md), by the same com
 [leaderboard](leaderboard/index.html) has every figure.
 
 A rank is an average over datasets by accuracy on test rows, 1 the best; its 95% interval is for
-other seeds on the same datasets. Learners whose intervals overlap that of the first cannot be told
-from it here. With two to four datasets of a kind, none of this is a promise for yours: train two or
-three of the first group and [compare them](guide.md) on your own rows."""
+other seeds on the same datasets. Learners in bold cannot be told from the first: the interval of
+how many points of accuracy they lie behind it, over seeds, holds 0. With two to four datasets of a
+kind, none of this is a promise for yours: train two or three of the first group and [compare
+them](guide.md) on your own rows."""
 
-COLUMNS = ("learner", "rank", "accuracy", "AUC", "seconds")
+COLUMNS = ("learner", "rank", "accuracy", "points behind", "AUC", "time")
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -74,25 +75,23 @@ of the learner."""
 def _facts(done: Sequence[Row]) -> str:
     if not done:
         return "There are no honest runs yet, so nothing is said."
-    seeds = len({row["seed"] for row in done})
-    datasets = {row["dataset"] for row in done}
-    return (
-        f"{len(done):,} runs of {len({row['learner'] for row in done})} learners on "
-        f"{len(datasets)} datasets, with up to {seeds} seeds."
-    )
+    counts = {name: len({row[name] for row in done}) for name in ("learner", "dataset", "seed")}
+    told = [f"{n} {name}{'s' if n > 1 else ''}" for name, n in counts.items()]
+    return f"{len(done):,} runs: {', '.join(told)}."
 
 
 def _in_short(
     single: Sequence[Situation], labels: Sequence[Situation], bias: Sequence[Situation]
 ) -> str:
-    lines = [_sentence(found) for found in (*single, *labels, *bias)]
+    every = (*single, *labels, *bias)
+    lines = [_sentence(found) for found in every if found.places]
+    if absent := [found.title for found in every if not found.places]:
+        lines.append(f"Cannot be told, as there are too few runs: {'; '.join(absent)}.")
     return "\n".join(f"- {line}" for line in lines)
 
 
 def _sentence(found: Situation) -> str:
     title = f"**{found.title[0].upper()}{found.title[1:]}.**"
-    if not found.places:
-        return f"{title} Cannot be told. {found.missing}"
     first, tied = found.places[0], found.tied
     said = (
         f"{title} `{first.learner}` ranks first: {_rank(first)} of {len(found.places)}, accuracy "
@@ -105,11 +104,11 @@ def _sentence(found: Situation) -> str:
         return f"{said} No other comes near."
     names = ", ".join(f"`{one.learner}`" for one in others[:SHOWN])
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-    quick = min(tied, key=lambda one: one.seconds if one.seconds == one.seconds else math.inf)
+    quick = min(tied, key=lambda one: math.inf if math.isnan(one.seconds) else one.seconds)
     time = (
-        f" The quickest of these is `{quick.learner}`, {show_seconds(quick.seconds)}."
-        if quick.seconds == quick.seconds
-        else ""
+        ""
+        if math.isnan(quick.seconds)
+        else f" The quickest of these is `{quick.learner}`, {_time(quick.seconds)}."
     )
     return f"{said} Cannot be told from it: {names}{more}.{time}"
 
@@ -122,8 +121,9 @@ def _sections(found: Sequence[Situation]) -> list[str]:
             parts.append(f"Cannot be told. {one.missing}")
             continue
         names = ", ".join(title_of(name) for name in one.datasets)
-        known = one.ceiling == one.ceiling
-        ceiling = f" With all classes known: {_percent(one.ceiling)}." if known else ""
+        ceiling = (
+            "" if math.isnan(one.ceiling) else f" With all classes known: {_percent(one.ceiling)}."
+        )
         parts.append(f"On {names}.{ceiling} {one.missing}".strip())
         shown = [
             (number, place)
@@ -136,10 +136,11 @@ def _sections(found: Sequence[Situation]) -> list[str]:
                 f"**`{place.learner}`**" if place in tied else f"`{place.learner}`",
                 _rank(place),
                 _percent(place.accuracy),
+                _behind(place) if number else "",
                 _percent(place.auc),
-                show_seconds(place.seconds) if place.seconds == place.seconds else DASH,
+                _time(place.seconds),
             ]
-            for _, place in shown
+            for number, place in shown
         ]
         parts.append(markdown_table(COLUMNS, rows))
     return parts
@@ -179,16 +180,15 @@ def _times(done: Sequence[Row]) -> str:
     lines = []
     for (dataset, device), times in sorted(found.items()):
         middle = sorted((sorted(values)[len(values) // 2], name) for name, values in times.items())
-        quickest = ", ".join(f"`{name}` {show_seconds(value)}" for value, name in middle[:4])
-        slowest = ", ".join(f"`{name}` {show_seconds(value)}" for value, name in middle[:-4:-1])
+        quickest = ", ".join(f"`{name}` {_time(value)}" for value, name in middle[:4])
+        slowest = ", ".join(f"`{name}` {_time(value)}" for value, name in middle[:-4:-1])
         lines.append([title_of(dataset), device, quickest, slowest])
     return markdown_table(["dataset", "device", "quickest", "slowest"], lines)
 
 
 def _open(found: Sequence[Situation]) -> str:
-    lines = [
-        f"- {one.title[0].upper()}{one.title[1:]}: {one.missing}" for one in found if not one.places
-    ]
+    absent = [one.title for one in found if not one.places]
+    lines = [f"- Too few runs: {'; '.join(absent)}."] if absent else []
     lines += [
         f"- {one.title[0].upper()}{one.title[1:]}: {len(one.tied)} of {len(one.places)} learners "
         "cannot be told from the first."
@@ -207,6 +207,17 @@ def _rank(place: Place) -> str:
     if math.isnan(place.lower):
         return f"{place.rank:.1f}"
     return f"{place.rank:.1f} ({place.lower:.1f} to {place.upper:.1f})"
+
+
+def _behind(place: Place) -> str:
+    found = place.behind
+    return DASH if found is None else f"{found.value:.1f} ({found.lower:.1f} to {found.upper:.1f})"
+
+
+def _time(seconds: float) -> str:
+    if math.isnan(seconds):
+        return DASH
+    return f"{seconds:.2g} s" if seconds < 10 else show_seconds(seconds)
 
 
 def _percent(share: float) -> str:

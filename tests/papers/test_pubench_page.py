@@ -122,6 +122,7 @@ def test_advice_names_the_first_and_those_that_cannot_be_told_from_it(results, t
     assert "**Tables.** `vpu` ranks first" in text
     assert "On Connect-4, Mushroom, Spambase." in text
     assert "Cannot be told. There are no runs." in text
+    assert "Too few runs: " in text
     assert "## What these runs cannot tell" in text
     with pytest.raises(InvalidInputError, match="two names"):
         write_advice([])
