@@ -33,5 +33,6 @@ for plan in pubench-conventional pubench-label-ratio pubench-selection-bias \\
     honest-conventional honest-label-ratio honest-selection-bias; do
     recoup bench run $plan --store runs.sqlite
 done
-recoup bench export runs.sqlite --out docs/papers/pubench/results.parquet""",
+recoup bench export runs.sqlite --out docs/papers/pubench/results.parquet
+python -m papers.pubench.scores runs.sqlite docs/papers/pubench/distributions.json""",
 )

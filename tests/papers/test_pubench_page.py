@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from papers.experiment import experiment
 from papers.pubench.advice import honest_rows, situation
 from papers.pubench.claims import findings
 from papers.pubench.published import CIFAR, DATASETS, SPAM
+from papers.pubench.scores import main as write_scores
 from papers.pubench.study import BIASED, FEW, LABEL_RATIOS, MANY
 from papers.pubench.which_learner import main as write_advice
 from papers.pubench.which_learner import page as advice_page
+from recoup.bench import Job, Store
 from recoup.bench.measure import distributions
 from recoup.bench.store import export
 from recoup.exceptions import InvalidInputError
@@ -106,6 +109,27 @@ def test_scores_of_single_runs_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "distributions.json").write_text("[1]")
     with pytest.raises(InvalidInputError, match=r"distributions\.json"):
         reproduce("pubench", out=tmp_path)
+
+
+def test_scores_of_figure_12_are_taken_from_the_store(tmp_path):
+    store = Store(tmp_path / "runs.sqlite")
+    spread = one_distribution(discriminator=np.full(200, 0.5))
+    usual = Job(SPAM, "case-control-overlap", "scar", 0.1, 0.0, "pan", {}, 25, "pubench")
+    others = [replace(usual, seed=2), replace(usual, label_frequency=0.5, seed=1)]
+    others += [replace(usual, dataset="mushroom", seed=1), replace(usual, protocol="honest")]
+    with pytest.raises(InvalidInputError, match="has none"):
+        write_scores([str(store.path), str(tmp_path / "scores.json")])
+    with store.writing():
+        for place, job in enumerate([usual, *others]):
+            details = {"distributions": {**spread, "place": place}}
+            store.write(job, {"status": "done", "row": {"accuracy": 0.9}, "details": details})
+    write_scores([str(store.path), str(tmp_path / "scores.json")])
+    kept = json.loads((tmp_path / "scores.json").read_text())
+    assert list(kept) == ["pan"]
+    assert kept["pan"]["place"] == 1
+    assert kept["pan"]["quartiles"]["discriminator_hidden"] == [0.5, 0.5, 0.5]
+    with pytest.raises(InvalidInputError, match="two names"):
+        write_scores([])
 
 
 def test_the_experiment_is_listed():
