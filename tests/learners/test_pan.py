@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from learners.batches import Column, batch_of, columns
-from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_same_bits, toy_rows
+from learners.toy import (
+    SCHEMES,
+    SETTINGS,
+    assert_close_to_the_best,
+    assert_same_bits,
+    small_network,
+    toy_rows,
+)
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners.pan import PAN, coupling, pushed_down, recognized
@@ -186,3 +194,17 @@ def test_the_discriminator_recognizes_pushes_down_and_disagrees(weight):
     # Means, times the two labeled rows of the batch, of which as many others are pushed down.
     expected = -0.705017 + 0.387116 + 2 * weight * -1.426699 / 3
     assert learner._discriminate(batch, weight).item() == pytest.approx(-expected, abs=1e-6)
+
+
+def test_discriminator_says_how_likely_rows_are_labeled_also_after_saving(tmp_path):
+    X, s, _, X_new, _ = toy_rows(0, "case-control")
+    learner = PAN(network=small_network, epochs=20, learning_rate=1e-3, random_state=0)
+    with pytest.raises(NotFittedError):
+        learner.discriminator_scores(X)
+    learner.set_params(scheme="case-control").fit(X, s)
+    chances = learner.discriminator_scores(X)
+    assert ((chances >= 0) & (chances <= 1)).all()
+    assert chances[s == 1].mean() > chances[s == 0].mean() + 0.05
+    assert chances[s == 0].mean() == pytest.approx(learner.agreement_, abs=0.05)
+    again = learners.load(learners.save(learner, tmp_path), network=small_network)
+    assert np.array_equal(again.discriminator_scores(X_new), learner.discriminator_scores(X_new))

@@ -3,13 +3,14 @@
     python -m tools.speed.runner_throughput                        on a GPU, with MNIST at hand
     python -m tools.speed.runner_throughput --dataset spambase --device cpu --slots 2 --seeds 2
 
-The networks of the risk family, three seeds each, in PU-Bench's conventional setting. The runner's
-time is that of the wall, from the call to the last run in the store, the start of its workers and
-processes included. The same runs one after the other fetch their batches from a DataLoader over
-rows of five tensors and record no steps (see ``learner_costs.py``). Nobody waits for all of their
-epochs: a run of each learner ends its stages after some, and counts as the fastest epoch of a
-stage times the epochs that the runner's took, and what it took beside, reading rows and measuring.
-On a GPU runs share it better when ``nvidia-cuda-mps-control -d`` was started.
+The networks of the risk family, three seeds each, in PU-Bench's conventional setting and by its
+protocol; with ``--store`` the runs are kept, and count as runs of that plan. The runner's time is
+that of the wall, from the call to the last run in the store, the start of its workers and processes
+included. The same runs one after the other fetch their batches from a DataLoader over rows of five
+tensors and record no steps (see ``learner_costs.py``). Nobody waits for all of their epochs: a run
+of each learner ends its stages after some, and counts as the fastest epoch of a stage times the
+epochs that the runner's took, and what it took beside, reading rows and measuring. On a GPU runs
+share it better when ``nvidia-cuda-mps-control -d`` was started.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=24, help="runs at the same time")
     parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--epochs", type=int, default=3, help="of each stage, in the usual loop")
+    parser.add_argument("--store", type=Path, help="a new file to keep the runs in")
     asked = parser.parse_args()
     from recoup.bench import Plan, Store, run_plan
     from recoup.bench.trial import measure_trial
@@ -41,15 +43,17 @@ def main() -> None:
     plan = Plan.model_validate(
         {
             "datasets": [asked.dataset],
-            "schemes": ["case-control"],
+            "schemes": ["case-control-overlap"],
             "label_frequencies": [0.1],
+            "protocols": ["pubench"],
+            "alpha": "released",
             "learners": list(LEARNERS),
             "seeds": list(SEEDS[: asked.seeds]),
         }
     )
     on_gpu = asked.device == "cuda"
     with tempfile.TemporaryDirectory() as name:
-        store = Path(name) / "runs.sqlite"
+        store = asked.store or Path(name) / "runs.sqlite"
         started = time.perf_counter()
         outcome = run_plan(
             plan, store, gpu=on_gpu, slots=asked.slots, workers=None if on_gpu else asked.slots

@@ -144,7 +144,10 @@ class Job:
 
         if self.preset is not None or self.protocol != "pubench":
             return self.preset
-        return "pubench" if "pubench" in registered("learners")[self.key].presets else None
+        # Variants of a method may have settings of their own.
+        names = (f"pubench-{self.params.get('mode')}", "pubench")
+        known = registered("learners")[self.key].presets
+        return next((name for name in names if name in known), None)
 
     @property
     def is_watched(self) -> bool:
@@ -258,9 +261,11 @@ def shown_learner(key: str, params: Mapping[str, Any], preset: str | None = None
 
 
 def takes_alpha(key: str) -> bool:
-    """Say whether a learner needs alpha, or would estimate it if it got none."""
+    """Say whether a learner is told alpha: not if it was published as one that needs none."""
     from recoup._core.registry import registered
 
     cls = registered("learners")[key]
     default = inspect.signature(cls).parameters.get("alpha")
-    return default is not None and (cls.tags.needs_alpha or default.default is not None)
+    if default is None or cls.tags.prior_free:
+        return False
+    return bool(cls.tags.needs_alpha or default.default is not None)

@@ -37,7 +37,7 @@ from recoup.learners import PULearner, make
 from recoup.metrics.spec import POINT_METRICS
 
 if TYPE_CHECKING:
-    from recoup.learners._training.loop import Moment
+    from recoup.learners._training.moments import Moment
 
 
 def measure_trial(
@@ -222,7 +222,8 @@ def _ready(job: Job, rows: Rows, device: str) -> tuple[PULearner, dict[str, Any]
         "random_state": job.seeds["fit"],
     }
     given = dict(job.params)
-    if "alpha" not in given and takes_alpha(job.key) and job.alpha != OWN:
+    said = type(learner).presets.get(job.used_preset or "", {})
+    if not {"alpha"} & {*given, *said} and takes_alpha(job.key) and job.alpha != OWN:
         given["alpha"] = job.alpha
     if given.get("alpha") == KNOWN:
         given["alpha"] = rows.alpha

@@ -84,6 +84,7 @@ __all__ = [
 _PRESETS = {
     "paper": "as its authors published it",
     "pubench": "with the training settings of the PU-Bench release",
+    "pubench-c": "with the training settings of the PU-Bench release for mode c",
 }
 
 

@@ -53,6 +53,8 @@ class LearnerTags:
         Whether it cannot be fitted without the share of positives among the unlabeled rows.
     estimates_alpha : bool, default=False
         Whether it finds that share itself on the way.
+    prior_free : bool, default=False
+        Whether it was published as one that is not told that share: benchmarks do not tell it.
     schemes : tuple of str, default=("single-sample", "case-control")
         The designs that its theory covers.
     selection : {"SCAR", "SAR"}, default="SCAR"
@@ -72,6 +74,7 @@ class LearnerTags:
     source: str
     needs_alpha: bool = False
     estimates_alpha: bool = False
+    prior_free: bool = False
     schemes: tuple[Scheme, ...] = ("single-sample", "case-control")
     selection: Literal["SCAR", "SAR"] = "SCAR"
     backend: Literal["numpy", "torch"] = "numpy"

@@ -249,18 +249,30 @@ class CGenPU(GeneratingLearner):
         cost="n per epoch, for three networks",
         effort=3.0,
         source="Papič et al. 2023",
+        prior_free=True,
         backend="torch",
     )
-    # PU-Bench trains up to 200 epochs; ours stay as many, they are what this learner costs.
+    # PU-Bench trains up to 200 epochs, and draws made negatives to the prior, a slip; the epochs
+    # stay ours, they are what this learner costs, and so does one rate, its discriminator's.
     presets: ClassVar[Presets] = {
         "paper": {
             "alpha": None,
             "epochs": 1000,
             "batch_size": 128,
             "learning_rate": 0.0001,
-            "prior_weight": 0.0,
+            "least_steps": 1,
+            "remembered_rows": None,
+            "compress": False,
         },
-        "pubench": {"batch_size": 32, "patience": 30, "standardize": False},
+        "pubench": {
+            "alpha": None,
+            "batch_size": 32,
+            "learning_rate": 0.0001,
+            "auxiliary_weight": 0.5,
+            "noise_dimensions": 256,
+            "patience": 30,
+            "standardize": False,
+        },
     }
     constraints: ClassVar[Constraints] = {
         "most_steps": WholeNumber(),

@@ -175,7 +175,7 @@ class DistPU(AligningLearner):
         backend="torch",
     )
     presets: ClassVar[Presets] = {
-        "paper": {"learning_rate": 5e-05},
+        "paper": {"learning_rate": 5e-05, "validation_fraction": 0.0},
         "pubench": {
             "epochs": 20,
             "warm_up_epochs": 20,
@@ -183,6 +183,9 @@ class DistPU(AligningLearner):
             "warm_up_learning_rate": 0.0003,
             "weight_decay": 0.0005,
             "warm_up_weight_decay": 0.0005,
+            "warm_up_entropy": 0.0,
+            "entropy": 0.0,
+            "mixing_shape": 1.0,
             "patience": 10,
             "standardize": False,
         },

@@ -273,11 +273,13 @@ class HolisticPU(TorchPULearner):
         cost="a fixed number of steps, and n per epoch",
         effort=2.8,
         source="Wang et al. 2023",
+        prior_free=True,
         estimates_alpha=True,
         backend="torch",
     )
+    # PU-Bench's code reads its two outputs the wrong way round; ours is one output.
     presets: ClassVar[Presets] = {
-        "paper": {"learning_rate": 0.0015},
+        "paper": {"learning_rate": 0.0015, "validation_fraction": 0.0},
         "pubench": {
             "epochs": 100,
             "trend_epochs": 10,

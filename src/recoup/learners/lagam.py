@@ -18,9 +18,9 @@ from recoup.learners._training.loop import (
     SCORED_AT_ONCE,
     Select,
     TorchPULearner,
-    Watch,
     share_threshold,
 )
+from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
 from recoup.learners._training.views import Views, views_of
@@ -157,10 +157,11 @@ class LaGAM(TorchPULearner):
 
     Parameters
     ----------
-    alpha : float, PriorEstimate or str, default="estimate"
+    alpha : float, PriorEstimate, str or None, default="estimate"
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
         as ``"bbe"``. Used for the loss of support rows without classes, and to choose the weights.
+        None is for fits with ``support``, as published.
     warm_up_epochs : int, default=5
         Epochs with the first labels, without clusters. These weights are never kept. The authors
         take 20.
@@ -286,13 +287,18 @@ class LaGAM(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    # As published, it learns from rows of known class: fit(..., support=...). PU-Bench's code
+    # forgets the soft labels after each epoch, and on tables tries no step; ours does both.
     presets: ClassVar[Presets] = {
         "paper": {
+            "alpha": None,
             "epochs": 380,
             "warm_up_epochs": 20,
             "batch_size": 64,
             "learning_rate": 0.001,
             "clusters": 5,
+            "contrast_weight": 1.0,
+            "validation_fraction": 0.0,
         },
         "pubench": {
             "epochs": 35,
@@ -372,11 +378,17 @@ class LaGAM(TorchPULearner):
             {} if projection is None else {"_projection": projection}
         )
 
+    def _known_alpha(self, X: Any, s: Any, seed: int, caller: str) -> Any:
+        if self.alpha is None and self._given is not None:
+            # Rows of known class tell all that alpha would.
+            return None, None
+        return super()._known_alpha(X, s, seed, caller)
+
     def _set_aside(self, rows: TrainingRows, rng: np.random.Generator) -> TrainingRows:
-        assert self.pi_ is not None
         if self._given is not None:
             self.support_ = "given"
             return self._take_support(rows, *self._given)
+        assert self.pi_ is not None
         self.support_, self._support_share = "set aside", self.pi_
         chosen, left = self._split(rows, rng)
         positives, others = (part[chosen[part]] for part in (rows.labeled, rows.population))
@@ -570,8 +582,10 @@ class LaGAM(TorchPULearner):
         return share_threshold(self._scores(unseen), self.pi_)
 
     def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
+        if self.support_ == "given":
+            return super()._held_out_loss(labeled, population)
         assert self.pi_ is not None
-        offset = 0.0 if self.support_ == "given" else share_threshold(population, self.pi_)
+        offset = share_threshold(population, self.pi_)
         return super()._held_out_loss(labeled - offset, population - offset)
 
     def _conclude(self, rows: TrainingRows) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from recoup._core.checks import FloatArray
-from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
+from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
@@ -114,6 +114,9 @@ class LBE(TorchPULearner):
         Share of the rows of a step that the classifier is trained on, as published: the labeled
         ones first, then those that it gets least wrong. Labeled rows weigh as much among the kept
         rows as among all.
+    keep_labeled : bool, default=True
+        Whether labeled rows are among the kept ones in any case. The authors let the rule drop them
+        as it does the others; see the notes.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -219,10 +222,13 @@ class LBE(TorchPULearner):
         cost="n per round, and a tenth of it per step, for two networks",
         effort=0.4,
         source="Gong et al. 2022",
+        prior_free=True,
         selection="SAR",
         backend="torch",
     )
+    # PU-Bench's steps weigh labeled rows such that h is no chance any more; steps stay ours.
     presets: ClassVar[Presets] = {
+        "paper": {"keep_labeled": False, "pretraining_steps": 100, "validation_fraction": 0.0},
         "pubench": {"patience": 5, "standardize": False},
     }
     constraints: ClassVar[Constraints] = {
@@ -230,6 +236,7 @@ class LBE(TorchPULearner):
         "pretraining_steps": WholeNumber(0) | Nothing(),
         "subset": Number(above=0, most=1),
         "kept": Number(above=0, most=1),
+        "keep_labeled": Flag(),
     }
     cuts_by_share: ClassVar[bool] = True
     natural_select: ClassVar[Select] = "loss"
@@ -242,6 +249,7 @@ class LBE(TorchPULearner):
     pretraining_steps: int | None = None
     subset: float = 0.1
     kept: float = 0.8
+    keep_labeled: bool = True
 
     propensity_network_: Any = field(init=False, repr=False)
 
@@ -355,16 +363,17 @@ class LBE(TorchPULearner):
         with torch.no_grad():
             losses = class_losses(scores_of(batch.network, batch.population), weights)
         batch.network.train()
-        # Labeled rows are certain, however badly they fit: without them the classifier would
-        # forget what the labels say, and end up as the opposite of the propensity. They weigh as
-        # much among the kept rows as they do among all.
-        easy = torch.topk(torch.where(labeled, -1.0, losses), n_kept, largest=False).indices
-        n_labeled = labeled.sum()
-        share = (n_kept - n_labeled) / (len(weights) - n_labeled).clamp(min=1)
-        balance = torch.where(labeled[easy], share.clamp(min=0), 1.0)
-        of_classes = balance * class_losses(
-            scores_of(batch.network, batch.population[easy]), weights[easy]
-        )
+        if self.keep_labeled:
+            # Labeled rows are certain, however badly they fit: without them the classifier would
+            # forget what the labels say, and end up as the opposite of the propensity.
+            losses = torch.where(labeled, -1.0, losses)
+        easy = torch.topk(losses, n_kept, largest=False).indices
+        of_classes = class_losses(scores_of(batch.network, batch.population[easy]), weights[easy])
+        if self.keep_labeled:
+            # They weigh as much among the kept rows as they do among all.
+            n_labeled = labeled.sum()
+            share = (n_kept - n_labeled) / (len(weights) - n_labeled).clamp(min=1)
+            of_classes = torch.where(labeled[easy], share.clamp(min=0), 1.0) * of_classes
         eta = scores_of(self.propensity_network_, batch.population)
         return of_classes.mean() + propensity_losses(eta, labeled, weights).mean()
 

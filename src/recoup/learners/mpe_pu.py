@@ -14,7 +14,7 @@ from recoup._core.constraints import Constraints, WholeNumber, Words
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags, Presets
+from recoup.learners.base import LearnerTags, Presets, known_alpha
 from recoup.priors import BBE, PriorEstimate
 from recoup.priors.base import MIN_LABELED
 
@@ -76,7 +76,9 @@ class MPEPU(TorchPULearner):
     alpha : float, PriorEstimate, str or None, default=None
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
-        as ``"bbe"``. None estimates it anew in each epoch, which is the published method.
+        as ``"bbe"``. None estimates it anew in each epoch, which is the published method,
+        from held-out rows; where fewer than 20 labeled rows would be held out, it is estimated once
+        by ``"bbe"``, which needs no more than 20 in all.
     warm_up_epochs : int, default=8
         Epochs with all unlabeled rows, at most: they end where held-out labels are told best,
         because a network that knows the labels by heart drops the wrong rows. These weights are
@@ -180,9 +182,11 @@ class MPEPU(TorchPULearner):
         cost="n per epoch, and n to score",
         effort=0.6,
         source="Garg et al. 2021, Algorithm 3",
+        prior_free=True,
         estimates_alpha=True,
         backend="torch",
     )
+    # PU-Bench's code trains by nnPU and never estimates alpha; the loop of the paper stays.
     presets: ClassVar[Presets] = {
         "paper": {
             "epochs": 2000,
@@ -204,6 +208,22 @@ class MPEPU(TorchPULearner):
     alpha: Any = None
     warm_up_epochs: int = 8
     balance: Literal["equal", "prior"] = "equal"
+
+    @property
+    def _estimates(self) -> bool:
+        """Whether alpha is estimated in each epoch."""
+        return self.alpha is None and self.prior_ is None
+
+    @property
+    def _holds_out(self) -> bool:
+        # Whoever selects the weights, alpha is estimated from rows that they have not seen.
+        return super()._holds_out or self.alpha_ is None
+
+    def _known_alpha(self, X: Any, s: Any, seed: int, caller: str) -> Any:
+        parts = round(1 / self.validation_fraction) if self.validation_fraction else 0
+        if self.alpha is None and parts and s.sum() // parts < MIN_LABELED <= s.sum():
+            return known_alpha("bbe", X.reshape(len(X), -1), s, seed, caller)
+        return super()._known_alpha(X, s, seed, caller)
 
     def _prepare(self, rows: TrainingRows) -> None:
         import torch
@@ -230,7 +250,7 @@ class MPEPU(TorchPULearner):
         def stage(epochs: int, **options: Any) -> Stage:
             return Stage(self._loss, epochs, self.learning_rate, self.weight_decay, **options)
 
-        comparable = self.alpha is not None or self.select != "auto" or self._oracle is not None
+        comparable = not self._estimates or self.select != "auto" or self._oracle is not None
         main = stage(self.epochs, before_epoch=self._choose_rows, selectable=comparable)
         if not self.warm_up_epochs:
             return [main]
@@ -243,7 +263,7 @@ class MPEPU(TorchPULearner):
 
     def _choose_rows(self, epoch: int) -> None:
         """Estimate alpha unless it is known, and drop that share of the unlabeled rows."""
-        if self.alpha is None:
+        if self._estimates:
             found, before = self._estimate(self._rows).alpha, self._alphas[-1:]
             for last in before:
                 found = min(max(found, last - LARGEST_CHANGE), last + LARGEST_CHANGE)
@@ -272,7 +292,7 @@ class MPEPU(TorchPULearner):
         self.pi_ = self._population_share(self._rows.has_label.long().cpu().numpy())
 
     def _conclude(self, rows: TrainingRows) -> None:
-        if self.alpha is None:
+        if self._estimates:
             self.prior_ = self._estimate(rows)
             last = self._alphas[-1]
             if abs(self.prior_.alpha - last) > LARGEST_CHANGE:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
+from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.networks import scores_of
@@ -186,9 +189,12 @@ class PAN(TorchPULearner):
         cost="n per epoch, for two networks",
         effort=3.0,
         source="Hu et al. 2021",
+        prior_free=True,
         backend="torch",
     )
+    # PU-Bench's code plays another game, in which D sees no labeled row; ours is the paper's.
     presets: ClassVar[Presets] = {
+        "paper": {"warm_up_epochs": 0, "validation_fraction": 0.0},
         "pubench": {
             "epochs": 120,
             "batch_size": 64,
@@ -216,6 +222,26 @@ class PAN(TorchPULearner):
     discriminator_learning_rate: float | None = None
 
     discriminator_: Any = field(init=False, repr=False)
+
+    def discriminator_scores(self, X: Any) -> FloatArray:
+        """Return the chance of each row to be a labeled one, as D sees it.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, ...)
+            The rows to judge, of the shape of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The values of D, from 0 to 1.
+        """
+        from scipy.special import expit
+
+        check_is_fitted(self)
+        outputs = self._outputs(self._checked_rows(X, reset=False), self.discriminator_)
+        chances: FloatArray = expit(outputs)
+        return chances
 
     def _networks(self) -> dict[str, nn.Module]:
         return {"network_": self.network_, "discriminator_": self.discriminator_}

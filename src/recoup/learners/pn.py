@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup.learners._training.loop import TorchPULearner, Watch
+from recoup.learners._training.loop import TorchPULearner
+from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners.base import LearnerTags, Presets

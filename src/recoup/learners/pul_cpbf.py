@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber
+from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
 from recoup.learners._training.networks import last_layer, scores_of, with_features
@@ -141,6 +141,9 @@ class PULCPBF(TorchPULearner):
     shared : bool, default=True
         Let the classifiers of the fence be layers on one network, or train a network for each, as
         the authors do, which takes as many times longer.
+    shift_fence : bool, default=True
+        Whether to add a number to the scores of the fence that makes the mean of the soft labels
+        alpha. The authors do not.
     warm_up_epochs : int, default=2
         Epochs at the beginning in which f learns from the soft labels alone. The paper has none:
         the guesses of a new network, which the labeled rows pull up, can make it call everything
@@ -158,6 +161,9 @@ class PULCPBF(TorchPULearner):
     confidence : float, default=0.9
         Sharpened probability from which on a guess is confident. With the published values of both
         that is a probability of 3/4.
+    cut : {"share", "zero"}, default="share"
+        Where a row becomes positive: where the share :math:`\pi` of the training population lies
+        above, or at 0, as published.
     network : str, callable or None, default=None
         What is trained: ``"mlp"``, ``"lenet"``, ``"cifar-cnn"``, ``"mri-cnn"``, or a function that
         takes the shape of a row and returns a torch module with one output. None chooses by the
@@ -258,13 +264,24 @@ class PULCPBF(TorchPULearner):
         needs_alpha=True,
         backend="torch",
     )
+    # PU-Bench's code has no fence and learns from the true classes; all but its epochs stays ours.
     presets: ClassVar[Presets] = {
+        "paper": {
+            "shared": False,
+            "shift_fence": False,
+            "warm_up_epochs": 0,
+            "labeled_weight": 1.0,
+            "cut": "zero",
+            "validation_fraction": 0.0,
+        },
         "pubench": {"epochs": 50, "fence_epochs": 20, "standardize": False},
     }
     constraints: ClassVar[Constraints] = {
         "fence": Several(Number(above=0, below=1), rising=True),
         "fence_epochs": WholeNumber(),
         "shared": Flag(),
+        "shift_fence": Flag(),
+        "cut": Words("share", "zero"),
         "warm_up_epochs": WholeNumber(0),
         "guess_weight": Number(least=0, most=1),
         "labeled_weight": Number(least=0),
@@ -283,12 +300,14 @@ class PULCPBF(TorchPULearner):
     fence: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     fence_epochs: int = 50
     shared: bool = True
+    shift_fence: bool = True
     warm_up_epochs: int = 2
     guess_weight: float = 0.5
     labeled_weight: float = 0.3
     unlabeled_weight: float = 0.85
     temperature: float = 0.5
     confidence: float = 0.9
+    cut: Literal["share", "zero"] = "share"
 
     def _networks(self) -> dict[str, nn.Module]:
         fence = getattr(self, "_fence", None)
@@ -389,13 +408,18 @@ class PULCPBF(TorchPULearner):
         places = rows.unlabeled
         scores = self._fence_scores(places)
         assert self.alpha_ is not None
-        self.fence_shift_ = shift_to_share(scores, self.fence, labels[places], self.alpha_)
+        self.fence_shift_ = 0.0
+        if self.shift_fence:
+            self.fence_shift_ = shift_to_share(scores, self.fence, labels[places], self.alpha_)
         scores = scores + self.fence_shift_
         labels[places] = soft_labels(scores, self.fence, labels[places])
         # A single sample has its labeled rows in the population too.
         labels[rows.labeled] = 1.0
         counts = (scores > 0).sum(1).bincount(minlength=len(self.fence) + 1)
         self.fenced_ = counts.cpu().numpy()
+
+    def _find_offset(self, scores: Tensor) -> float:
+        return super()._find_offset(scores) if self.cut == "share" else 0.0
 
     def _held_out_loss(self, labeled: Tensor, population: Tensor) -> Tensor:
         offset = self._find_offset(population)

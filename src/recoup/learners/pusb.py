@@ -136,8 +136,15 @@ class PUSB(NNPU):
         selection="SAR",
         backend="torch",
     )
+    # PU-Bench's code has no threshold, which is what makes the method; ours stays.
     presets: ClassVar[Presets] = {
-        "paper": {"epochs": 100, "batch_size": 1000, "learning_rate": 1e-05, "weight_decay": 0.005},
+        "paper": {
+            "epochs": 100,
+            "batch_size": 1000,
+            "learning_rate": 1e-05,
+            "weight_decay": 0.005,
+            "validation_fraction": 0.0,
+        },
         "pubench": {"patience": 10, "standardize": False},
     }
     natural_select: ClassVar[Select] = "auc"

@@ -248,6 +248,7 @@ class RobustPU(NNPU):
         needs_alpha=True,
         backend="torch",
     )
+    # In PU-Bench's code one mean over all rows calls everything negative; the balance stays ours.
     presets: ClassVar[Presets] = {
         "paper": {
             "epochs": 100,
@@ -256,12 +257,17 @@ class RobustPU(NNPU):
             "learning_rate": 0.01,
             "warm_up_epochs": 100,
             "warm_up_learning_rate": 0.001,
+            "balance": "pooled",
         },
         "pubench": {
             "epochs": 5,
             "learning_rate": 0.01,
+            "patience": None,
             "warm_up_epochs": 20,
             "warm_up_learning_rate": 0.0001,
+            "weighting": "linear",
+            "growth_episodes": 10,
+            "unlabeled_temperature": 1.5,
             "standardize": False,
         },
     }

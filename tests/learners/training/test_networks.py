@@ -90,3 +90,14 @@ def test_every_network_learner_takes_images_of_any_side(key):
     learner = cls(**{name: value for name, value in settings.items() if name in known})
     learner.fit(X, s, **({"y_true": s} if cls.tags.requires_true_labels else {}))
     assert np.isfinite(learner.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("side", [16, 26, 27, 30, 31])
+def test_images_of_any_side_are_scored(side, channels):
+    for height, width in ((side, side), (side, 28)):
+        shape = (channels, height, width)
+        for name in (None, *NETWORKS):
+            network = network_for(shape, name, "here").eval()
+            with torch.no_grad():
+                assert scores_of(network, torch.zeros(2, *shape)).shape == (2,)

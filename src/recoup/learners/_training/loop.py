@@ -9,7 +9,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from recoup._core.constraints import (
 from recoup._core.optional import require
 from recoup._core.progress import progress_bar
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
 from recoup.learners._training.risks import pu_risks
 from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
@@ -46,32 +48,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 Select = Literal["auto", "accuracy", "auc", "loss"]
-Watch: TypeAlias = "Callable[[Moment], None]"
 
 FEWEST_HELD_OUT = 4
 # Epochs without a gain after which a stage that judges itself ends.
 STALLED = 5
 SCORED_AT_ONCE = 2**14
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A learner at the end of an epoch, for somebody who watches it being trained.
-
-    Attributes
-    ----------
-    measured : dict
-        What was measured in this epoch: its entry of ``history_``, which may be added to.
-    selectable : bool
-        Whether the weights of this epoch may be the ones that are kept.
-    decisions : callable
-        Takes rows and returns what the decision function says of them now. The rows are kept on
-        the device after the first time, so they must not change.
-    """
-
-    measured: dict[str, Any]
-    selectable: bool
-    decisions: Callable[[Any], FloatArray]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -430,8 +411,7 @@ class TorchPULearner(PULearner):
                 if not by_itself:
                     measured["selection"] = reached
                 if reached > leading[0]:
-                    weights = copy.deepcopy(trained.state_dict())
-                    leading = (reached, len(self.history_) + 1, weights)
+                    leading = (reached, len(self.history_) + 1, copy.deepcopy(trained.state_dict()))
                     waited = 0
                 else:
                     waited += 1
@@ -440,7 +420,9 @@ class TorchPULearner(PULearner):
             if self._watch is not None:
                 trained.eval()
                 selectable = stage.selectable and not by_itself
-                self._watch(Moment(measured, selectable, self._decided_now))
+                kept = selectable and (judge is None or waited == 0)
+                weights = partial(_on_cpu, trained)
+                self._watch(Moment(measured, selectable, kept, self._decided_now, weights))
             advance()
             if patience is not None and waited >= patience:
                 break
@@ -498,11 +480,16 @@ class TorchPULearner(PULearner):
             return self.alpha_
         return float((s.sum() + self.alpha_ * (s == 0).sum()) / len(s))
 
+    @property
+    def _holds_out(self) -> bool:
+        """Whether rows are held out: not where others select the weights."""
+        return getattr(self, "_oracle", None) is None
+
     def _held_out(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> NDArray[np.bool_]:
         """Mark the rows to stop by; copies of a row are held out together or not at all."""
         held = np.zeros(len(s), bool)
         seed = int(rng.integers(2**31))
-        if getattr(self, "_oracle", None) is not None:
+        if not self._holds_out:
             return held
         if self.validation_fraction * s.sum() < FEWEST_HELD_OUT:
             return held
@@ -578,6 +565,11 @@ class TorchPULearner(PULearner):
             return float(macro_f1(classes, predicted.astype(int), alpha=0.0))
 
         return judged
+
+
+def _on_cpu(trained: nn.Module) -> dict[str, Tensor]:
+    """Copy weights to where nothing changes them."""
+    return {name: part.detach().cpu().clone() for name, part in trained.state_dict().items()}
 
 
 def share_threshold(scores: Tensor, share: float) -> float:

@@ -39,14 +39,12 @@ def lenet(shape: Shape) -> nn.Module:
     """Two convolutions for small grey images such as MNIST's (PU-Bench, Table D.3)."""
     from torch import nn
 
-    from recoup.learners._training.patches import PatchConv2d
-
     channels, height, width = shape
     # Each convolution takes four from a side, and pooling halves what is left.
     inner = 20 * prod(((side - 4) // 2 - 4) // 2 for side in (height, width))
     return nn.Sequential(
-        *(PatchConv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
-        *(PatchConv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Conv2d(channels, 10, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Conv2d(10, 20, 5), nn.MaxPool2d(2), nn.ReLU()),
         *(nn.Flatten(), nn.Linear(inner, 50), nn.ReLU(), nn.Linear(50, 1)),
     )
 
