@@ -77,6 +77,47 @@ def statistic_of(
     return Effect(float(statistic(groups)), float(low), float(high), unit)
 
 
+def means_of(
+    samples: Sequence[ArrayLike], combine: Callable[[FloatArray], FloatArray], unit: str
+) -> Effect:
+    """Return a number computed from the means of groups of repetitions, with a bootstrap.
+
+    Like :func:`statistic_of`, but all draws at once.
+
+    Parameters
+    ----------
+    samples : sequence of array
+        The groups, each of shape (repetitions,) or (repetitions, quantities).
+    combine : callable
+        Takes means of shape (draws, groups, quantities) and returns one number per draw.
+    unit : str
+        Of the number.
+
+    Returns
+    -------
+    Effect
+
+    Examples
+    --------
+    >>> pairs = [[[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]], [[8.0, 4.0], [8.0, 4.0], [8.0, 4.0]]]
+    >>> means_of(pairs, lambda m: m[..., 0].mean(axis=1) / m[..., 1].mean(axis=1), "times").text
+    '2 times'
+    """
+    groups = [np.asarray(sample, float).reshape(len(sample), -1) for sample in samples]
+    rng = named_rng(0, "effects", unit, len(groups))
+    drawn = []
+    for group in groups:
+        n = len(group)
+        weights = rng.multinomial(n, np.full(n, 1 / n), size=N_DRAWS) / n
+        drawn.append(weights @ group)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(combine(np.stack(drawn, axis=1)), [tail, 1 - tail])
+    (value,) = combine(np.stack([group.mean(axis=0) for group in groups])[None])
+    if np.isclose(low, high, rtol=1e-12):
+        low = high = value
+    return Effect(float(value), float(low), float(high), unit)
+
+
 def mean_of(values: ArrayLike, unit: str) -> Effect:
     """Return the mean over repetitions, with a bootstrap interval.
 
@@ -85,7 +126,7 @@ def mean_of(values: ArrayLike, unit: str) -> Effect:
     >>> mean_of([1.0, 1.0, 1.0], "points").text
     '1 points'
     """
-    return statistic_of([values], lambda drawn: float(np.mean(drawn[0])), unit)
+    return means_of([np.asarray(values, float)], lambda means: means[:, 0, 0], unit)
 
 
 def median_of(values: ArrayLike, unit: str) -> Effect:
