@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from papers.experiment import Effect
+from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
 from recoup.metrics.intervals import normal_quantile, wilson
 

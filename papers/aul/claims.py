@@ -15,7 +15,7 @@ from papers.aul.published import (
     published_error,
 )
 from papers.claims import changed
-from papers.effects import exact, share_of, statistic_of
+from papers.effects import exact, means_of, share_of, statistic_of
 from papers.experiment import Claim, Effect, Rows, Verdict
 from recoup._core.checks import FloatArray
 
