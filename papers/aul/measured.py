@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from papers.aul.published import FREQUENCIES, PUBLISHED
-from papers.effects import mean_of, means_of
+from papers.effects import mean_of, statistic_of
 from papers.experiment import Effect, Rows
 from recoup._core.checks import FloatArray
 
@@ -81,10 +81,10 @@ def mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def spread(values: FloatArray) -> float:
-    """Range between the quartiles."""
-    low, high = np.quantile(values, [0.25, 0.75])
-    return float(high - low)
+def spread(values: FloatArray) -> Any:
+    """Range between the quartiles, along the last axis."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=-1)
+    return high - low
 
 
 def times_aul(found: Found, method: str, *, one_scale: bool = False) -> Effect:
@@ -96,11 +96,12 @@ def times_aul(found: Found, method: str, *, one_scale: bool = False) -> Effect:
         )
     ]
 
-    return means_of(
-        pairs,
-        lambda means: means[..., 0].mean(axis=1) / means[..., 1].mean(axis=1),
-        "times the error of AUL",
-    )
+    def ratio(drawn: list[FloatArray]) -> FloatArray:
+        auc, lift = np.mean([group.mean(axis=1) for group in drawn], axis=0).T
+        times: FloatArray = auc / lift
+        return times
+
+    return statistic_of(pairs, ratio, "times the error of AUL")
 
 
 def gains_of(found: Found, against: str = "pu-auc") -> dict[str, float]:
