@@ -428,7 +428,9 @@ def _training_claims(found: Found) -> list[Claim]:
     ]
     average = statistic_of(
         groups,
-        lambda drawn: _mean_of_means([100 * (pair[..., 0] / pair[..., 1] - 1) for pair in drawn]),
+        lambda drawn: (
+            100 * np.mean([np.divide(*pair.mean(axis=1).T) - 1 for pair in drawn], axis=0)
+        ),
         "%",
     )
     most = max(gains, key=lambda name: gains[name])
