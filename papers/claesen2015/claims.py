@@ -198,9 +198,10 @@ def _band_claims(rows: Rows) -> list[Claim]:
             rule="All cuts but those of the outer 2% of positives held in at least 95% of draws, "
             "up to two standard errors, in every setting.",
             published="95%, for a band that holds at every rank",
-            ours=f"all cuts held in {percent(every['published'])} of draws in the worst setting, {percent(mean(curve, 'inner_cuts'))} without the "
-            f"outer 2%; with the Dvoretzky-Kiefer-Wolfowitz band and the noise of the hidden "
-            f"positives {percent(every['dkw'])}",
+            ours=f"all cuts held in {percent(every['published'])} of draws in the worst setting, "
+            f"{percent(mean(curve, 'inner_cuts'))} without the outer 2%; with the "
+            f"Dvoretzky-Kiefer-Wolfowitz band and the noise of the hidden positives "
+            f"{percent(every['dkw'])}",
             effect=share_of(
                 mean(curve, "inner_cuts") * draws, draws, f"% of draws at {_place(curve)}"
             ),
