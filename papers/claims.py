@@ -44,6 +44,31 @@ def from_dict(kept: Mapping[str, Any]) -> Claim:
     return Claim(**{**kept, "effect": None if effect is None else Effect(**effect)})
 
 
+def changed(rule: str, *, old: str, says: str, why: str) -> str:
+    """Return a rule that was changed after results were known, with what the old one says.
+
+    Parameters
+    ----------
+    rule : str
+        The rule as it is now.
+    old : str
+        What it was.
+    says : str
+        The verdict, or more, by the old rule.
+    why : str
+        What was wrong with it.
+
+    Examples
+    --------
+    >>> changed("Above 1.", old="above 0", says="holds", why="noise is above 0 too")
+    'Above 1. Changed after results were known, because noise is above 0 too; the old rule, above 0, says: holds.'
+    """  # noqa: E501
+    return (
+        f"{rule} Changed after results were known, because {why}; the old rule, {old}, says: "
+        f"{says}."
+    )
+
+
 def cell(claim: Claim, name: str) -> str:
     """Return one field of a claim as text; empty where no number decides."""
     value = getattr(claim, name)

@@ -48,7 +48,8 @@ class Effect:
     lower, upper : float
         A 95% interval; both are the value where it is exact.
     unit : str
-        What is counted or measured, as it reads after the number; a lone ``%`` follows it closely.
+        What is counted or measured, as it reads after the number; a ``%`` at its start follows the
+        number closely.
 
     Examples
     --------
@@ -56,6 +57,8 @@ class Effect:
     '0.0254 (0.0241 to 0.0266) of AUC'
     >>> Effect(88.0, 82.8, 91.8, "%").text
     '88.0% (82.8% to 91.8%)'
+    >>> Effect(100, 85.0, 100, "% of settings").text
+    '100% (85% to 100%) of settings'
     >>> Effect(0, 0, 0, "exceptions").text
     '0 exceptions'
     """
@@ -68,8 +71,9 @@ class Effect:
     @property
     def text(self) -> str:
         """The number, its interval and its unit, with the digits that the interval leaves."""
-        sign = "%" if self.unit == "%" else ""
-        after = f" {self.unit}" if self.unit and not sign else ""
+        sign = "%" if self.unit.startswith("%") else ""
+        rest = self.unit.removeprefix("%").strip()
+        after = f" {rest}" if rest else ""
         width = self.upper - self.lower
         if not width > 0:
             return f"{self.value:.6g}{sign}{after}"
