@@ -161,37 +161,44 @@ class View:
         needed : sequence of str
             Methods without which a dataset does not count.
         pool : sequence of str
-            Methods that these are compared with. One that lacks results on a dataset that counts
-            is left out, as long as three quarters stay.
+            Methods that these are compared with. One that lacks results on a dataset that counts,
+            or seeds that three quarters have, is left out, as long as three quarters stay.
         least : int, optional
             Fewest datasets that must count; by default three quarters of them.
         """
         names = [*needed, *(method for method in pool if method not in needed)]
-        has = {
-            (dataset, method): self.block(dataset, [method], conditions) is not None
-            for dataset in datasets
-            for method in names
-        }
         floor = math.ceil(ENOUGH * len(names))
+        has: dict[tuple[str, str], bool] = {}
+        for dataset in datasets:
+            seeds = {method: self._seeds(dataset, method, conditions) for method in names}
+            usual = _usual_seeds(seeds, needed, floor)
+            for method, own in seeds.items():
+                has[dataset, method] = bool(own) and usual <= own
         kept = [
             dataset
             for dataset in datasets
             if all(has[dataset, method] for method in needed)
             and sum(has[dataset, method] for method in names) >= floor
         ]
-        if len(kept) < (math.ceil(ENOUGH * len(datasets)) if least is None else least):
+        fewest = math.ceil(ENOUGH * len(datasets)) if least is None else least
+        if len(kept) < fewest:
             raise Missing(self._lacking(datasets, kept, needed, has))
         methods = [method for method in names if all(has[dataset, method] for dataset in kept)]
         if len(methods) < floor:
             lost = [TITLES[method] for method in names if method not in methods]
             raise Missing(f"too many methods lack results in {self.name}: {', '.join(lost)}")
-        blocks = {dataset: self.block(dataset, methods, conditions) for dataset in kept}
-        bare = [DATASET_TITLES[dataset] for dataset, block in blocks.items() if block is None]
-        if bare:
+        found = {dataset: self.block(dataset, methods, conditions) for dataset in kept}
+        blocks = {dataset: block for dataset, block in found.items() if block is not None}
+        if len(blocks) < fewest:
+            bare = [DATASET_TITLES[dataset] for dataset in kept if dataset not in blocks]
             raise Missing(f"no seed is shared by all methods on {', '.join(bare)} in {self.name}")
-        values = tuple(block for block in blocks.values() if block is not None)
-        return Sample(
-            tuple(kept), tuple(methods), values, _left_out(datasets, kept, names, methods)
+        note = _left_out(datasets, list(blocks), names, methods)
+        return Sample(tuple(blocks), tuple(methods), tuple(blocks.values()), note)
+
+    def _seeds(self, dataset: str, method: str, conditions: Sequence[Condition]) -> set[int]:
+        """Return the seeds of which a method has all conditions."""
+        return set.intersection(
+            *(set(self.values(method, dataset, condition)) for condition in conditions)
         )
 
     def _lacking(
@@ -212,6 +219,13 @@ class View:
             for what, names in where.items()
         ]
         return f"{self.name} lack {'; '.join(told) or 'datasets'}"
+
+
+def _usual_seeds(seeds: Mapping[str, set[int]], needed: Sequence[str], floor: int) -> set[int]:
+    """Return the seeds that most methods have, and all needed ones."""
+    counts = Counter(seed for own in seeds.values() for seed in own)
+    usual = {seed for seed, count in counts.items() if count >= floor}
+    return usual.intersection(*(seeds[method] for method in needed))
 
 
 def _left_out(

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from made_up_runs import found, made_up_row, made_up_rows, of_family, shift, spread_out, verdict
+from made_up_runs import (
+    SEEDS,
+    found,
+    made_up_row,
+    made_up_rows,
+    of_family,
+    shift,
+    spread_out,
+    verdict,
+)
 from papers.experiment import Effect
 from papers.pubench.claims import claims_on, findings
 from papers.pubench.cost import cost
@@ -26,7 +35,7 @@ from papers.pubench.published import (
     table_d6,
 )
 from papers.pubench.significance import significance
-from papers.pubench.study import LABEL_RATIOS, Missing, study_of
+from papers.pubench.study import LABEL_RATIOS, Condition, Missing, study_of
 
 RISK, DISAMBIGUATION, GENERATIVE = map(family, ("risk", "disambiguation", "generative"))
 NOISY = 0.2
@@ -127,8 +136,6 @@ def test_which_rows_count():
         {**usual, "key": "naive", "learner": "naive"},
         {**usual, "mechanism": "s1", "seed": 6},
     ]
-    from papers.pubench.study import Condition
-
     study = study_of(rows)
     assert study.paper.values("nnpu", SPAM, Condition("accuracy")) == {2: 0.8, 6: 0.8}
     assert study.variants == ("nnpu (epochs=2)", "naive")
@@ -151,6 +158,24 @@ def test_a_method_that_lacks_results_is_left_out_and_named():
     claim = claim_of(finding, study_of(rows))
     assert claim.verdict == "cannot be told"
     assert "PAN on F-MNIST" in claim.reason
+
+
+def test_a_method_with_fewer_seeds_does_not_take_them_from_the_others():
+    finding = found(effectiveness, "lag behind")
+    rows = made_up_rows(of_family(generative=-0.1))
+    few = [row for row in rows if row["key"] != "lagam" or row["seed"] == SEEDS[0]]
+    claim = claim_of(finding, study_of(few))
+    assert "Without LaGAM-PU" in claim.reason
+    (whole,) = {
+        block.shape[2]
+        for block in study_of(few).paper.sample([Condition("accuracy")], DATASETS).values
+    }
+    assert whole == len(SEEDS)
+    # A method that the finding is about decides which seeds count.
+    few = [row for row in rows if row["key"] != "pan" or row["seed"] == SEEDS[0]]
+    sample = study_of(few).paper.sample([Condition("accuracy")], DATASETS, needed=("pan",))
+    assert {block.shape[2] for block in sample.values} == {1}
+    assert sample.note == ""
 
 
 def test_no_row_and_any_part_of_the_rows_are_judged():
