@@ -18,7 +18,7 @@ from recoup.bench.plots import (
     trade_off_display,
 )
 from recoup.bench.result_array import label_of
-from recoup.plot.curves import BLUE, CYCLE, GREEN, GREY, ORANGE, dress
+from recoup.plot.curves import BLUE, CYCLE, GREEN, GREY, ORANGE, dress, show_legend
 
 FAMILIES = {
     "risk": "risk estimators",
@@ -250,7 +250,8 @@ def _failures(distributions: Mapping[str, Any]) -> Any:
         if prefix in ("train", "test"):
             # Where the learner begins to call rows positive.
             ax.axvline(0.0, color="black", linewidth=0.8, linestyle=":")
-    figure.axes[0].legend(frameon=False, fontsize="small")
+        if prefix == "train":
+            show_legend(ax, "upper left")
     return figure
 
 

@@ -171,9 +171,9 @@ class View:
         has: dict[tuple[str, str], bool] = {}
         for dataset in datasets:
             seeds = {method: self._seeds(dataset, method, conditions) for method in names}
-            usual = _usual_seeds(seeds, needed, floor)
+            wanted = _wanted_seeds(seeds, needed, floor)
             for method, own in seeds.items():
-                has[dataset, method] = bool(own) and usual <= own
+                has[dataset, method] = bool(own) and wanted <= own
         kept = [
             dataset
             for dataset in datasets
@@ -221,11 +221,13 @@ class View:
         return f"{self.name} lack {'; '.join(told) or 'datasets'}"
 
 
-def _usual_seeds(seeds: Mapping[str, set[int]], needed: Sequence[str], floor: int) -> set[int]:
-    """Return the seeds that most methods have, and all needed ones."""
+def _wanted_seeds(seeds: Mapping[str, set[int]], needed: Sequence[str], floor: int) -> set[int]:
+    """Return the seeds that a method must have: two or more that all share, else those of most."""
     counts = Counter(seed for own in seeds.values() for seed in own)
     usual = {seed for seed, count in counts.items() if count >= floor}
-    return usual.intersection(*(seeds[method] for method in needed))
+    usual.intersection_update(*(seeds[method] for method in needed))
+    shared = usual.intersection(*(own for own in seeds.values() if own))
+    return shared if len(shared) > 1 else usual
 
 
 def _left_out(
