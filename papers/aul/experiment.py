@@ -96,7 +96,7 @@ class _Effort:
 _EFFORTS = {
     "tiny": _Effort(("concrete",), 500, 20, 3, 1, 1, 1, (500,), 1, 2_000),
     "quick": _Effort(tuple(PUBLISHED), 5000, 50, 5, 2, 1, 3, (1000, 8000), 2, 20_000),
-    "full": _Effort(tuple(PUBLISHED), 5000, 50, 8, 50, 50, 20, (1000, 8000), 5, 20_000),
+    "full": _Effort(tuple(PUBLISHED), 5000, 50, 8, 50, 50, 50, (1000, 8000), 5, 20_000),
 }
 
 

@@ -89,19 +89,19 @@ def spread(values: FloatArray) -> Any:
 
 def times_aul(found: Found, method: str, *, one_scale: bool = False) -> Effect:
     """How many times the error of AUL a recovered AUC errs, on average over settings."""
-    pairs = [
-        np.column_stack([auc[: len(lift)], lift[: len(auc)]])
-        for auc, lift in zip(
-            found.absolute(method), found.absolute("aul", one_scale=one_scale), strict=True
-        )
-    ]
+    auc, lift = found.absolute(method), found.absolute("aul", one_scale=one_scale)
+    unit, n = "times the error of AUL", len(auc)
 
-    def ratio(drawn: list[FloatArray]) -> FloatArray:
-        auc, lift = np.mean([group.mean(axis=1) for group in drawn], axis=0).T
-        times: FloatArray = auc / lift
-        return times
+    def mean_of_means(groups: list[FloatArray]) -> FloatArray:
+        means: FloatArray = np.mean([group.mean(axis=1) for group in groups], axis=0)
+        return means
 
-    return statistic_of(pairs, ratio, "times the error of AUL")
+    if all(len(some) == len(other) for some, other in zip(auc, lift, strict=True)):
+        pairs = [np.column_stack(pair) for pair in zip(auc, lift, strict=True)]
+        return statistic_of(pairs, lambda drawn: np.divide(*mean_of_means(drawn).T), unit)
+    return statistic_of(
+        [*auc, *lift], lambda drawn: mean_of_means(drawn[:n]) / mean_of_means(drawn[n:]), unit
+    )
 
 
 def gains_of(found: Found, against: str = "pu-auc") -> dict[str, float]:

@@ -71,7 +71,8 @@ def _means(found: Found) -> str:
         if method in ESTIMATORS or method == "aul":
             same, nine = published_error(method, found.datasets), published_error(method)
             line[2], line[3], line[5] = f"{same:.4f}", f"{nine:.4f}", f"{same / said_lift:.1f}"
-        line.append(f"{times_aul(found, method, one_scale=True).value:.2f}")
+        on_one_scale = f"{times_aul(found, method, one_scale=True).value:.2f}"
+        line.append("" if method == "aul" else on_one_scale)
         line += [_shown(found.error(method, by=by)) for by in ("error by curve", "alpha error")]
         lines.append([*line, str(found.repetitions([method]))])
     return markdown_table(columns, lines)
