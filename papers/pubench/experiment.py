@@ -25,8 +25,8 @@ EXPERIMENT = Experiment(
     summarize=lambda rows, size: page_of(rows),
     lesson="Do not pick a method by its place in one table. Of the paper's 136 printed p-values 62 "
     "cannot belong to its accuracies, and a sentence about a place or a few points needs an "
-    "interval: the verdicts have them. What runs without true classes show, by kind of data, amount "
-    "of labels and time, is on the page about which learner when.",
+    "interval: the verdicts have them. What runs without true classes show, by kind of data, "
+    "amount of labels and time, is on the page about which learner when.",
     read=read,
     made_by="""\
 for plan in pubench-conventional pubench-label-ratio pubench-selection-bias \\
