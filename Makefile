@@ -18,7 +18,8 @@ help:
 	@echo 'make docs          build the pages of docs into site; open site/index.html'
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
 	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
-	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped'
+	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped;'
+	@echo '                   runs of PU-Bench are made by recoup bench run, and read here'
 	@echo 'make study         measure how often intervals, bounds, tests of models and the test of'
 	@echo '                   labels at random hold what they claim: the last takes hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
@@ -69,10 +70,18 @@ OUT ?= docs/papers
 
 reproduce: data $(VENV)/.installed-cluster
 	@for paper in $(PAPERS); do \
-	    echo "$(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper"; \
-	    $(BIN)/python -m papers $$paper $(SIZE) --out $(OUT)/$$paper || exit 1; \
+	    case $$paper in \
+	        pubench) how="--from docs/papers/pubench/results.parquet";; \
+	        *) how="$(SIZE)";; \
+	    esac; \
+	    echo "$(BIN)/python -m papers $$paper $$how --out $(OUT)/$$paper"; \
+	    $(BIN)/python -m papers $$paper $$how --out $(OUT)/$$paper || exit 1; \
 	done
 	$(BIN)/python -c 'from papers import write_overview as write; write("$(OUT)", "$(OUT).md")'
+	@if [ -f $(OUT)/pubench/results.parquet ]; then \
+	    $(BIN)/python -m papers.pubench.which_learner $(OUT)/pubench/results.parquet \
+	        $(dir $(OUT))which-learner.md || exit 1; \
+	fi
 
 study: $(VENV)/.installed
 	@mkdir -p $(RECOUP_STUDY)

@@ -43,7 +43,8 @@ def main(out: Path) -> None:
     """Draw all pictures into a folder."""
     plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "font.size": 10})
     out.mkdir(parents=True, exist_ok=True)
-    for draw in (two_mixtures, three_groups, over_alpha, known_how_well, overlap, measured):
+    drawn = (two_mixtures, three_groups, over_alpha, known_how_well, overlap, measured)
+    for draw in (*drawn, one_sample_or_two):
         figure = draw()
         figure.savefig(out / f"{draw.__name__.replace('_', '-')}.png", dpi=85)
         plt.close(figure)
@@ -194,6 +195,54 @@ def overlap() -> Any:
         ax.set_yticks([])
         ax.set_ylim(0, 0.36)
         ax.legend(frameon=False, loc="upper right", fontsize=9)
+    return figure
+
+
+def one_sample_or_two() -> Any:
+    """Draw what is labeled and what is not, with the same rows in each design."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, 0], [400, 600])
+    X = rng.normal(size=(len(y), 2)) + y[:, None]
+    designs: dict[str, dict[str, Any]] = {
+        "single-sample: labels are taken from the rows, and both together are the population": {
+            "scheme": "single-sample"
+        },
+        "case-control: labeled rows were collected apart, the unlabeled ones are the population": {
+            "scheme": "case-control"
+        },
+        "case-control with overlap, as in PU-Bench: labeled rows come again among the unlabeled": {
+            "scheme": "case-control",
+            "overlap": True,
+        },
+    }
+    figure, axes = plt.subplots(3, 1, figsize=(8.5, 5), layout="constrained", sharex=True)
+    for ax, (title, design) in zip(axes, designs.items(), strict=True):
+        pu = recoup.simulate(X, y, label_frequency=0.5, random_state=0, **design)
+        labeled = int((pu.s == 1).sum())
+        hidden = int(((pu.s == 0) & (pu.y_true == 1)).sum())
+        negative = int(((pu.s == 0) & (pu.y_true == 0)).sum())
+        ax.barh(1, labeled, color=RIGHT)
+        ax.barh(0, hidden, color=RIGHT, alpha=0.4, label="positive, and nobody can see it")
+        ax.barh(0, negative, left=hidden, color=QUIET, label="negative")
+        edges = (-0.5, 1.5) if pu.scheme == "single-sample" else (-0.5, 0.5)
+        ax.axhspan(*edges, color=WRONG, alpha=0.08, linewidth=0)
+        ax.text(labeled + 8, 1, f"{labeled} rows, all positive", va="center")
+        ax.text(
+            hidden + negative + 8, 0, f"alpha = {hidden / (hidden + negative):.2f}", va="center"
+        )
+        ax.set_yticks([0, 1], ["unlabeled", "labeled"])
+        ax.set_title(title, loc="left", fontsize=10)
+    axes[-1].set_xlabel("rows, from 400 positives and 600 negatives, half of the positives labeled")
+    axes[-1].set_xlim(0, 1200)
+    handles, names = axes[0].get_legend_handles_labels()
+    handles.append(plt.Rectangle((0, 0), 1, 1, color=WRONG, alpha=0.15))
+    figure.legend(
+        handles,
+        [*names, "the population"],
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+    )
     return figure
 
 

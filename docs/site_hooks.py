@@ -1,15 +1,41 @@
-"""What the site needs from the code while it is built: the commands and their options."""
+"""What the site needs from the code while it is built: the commands, and a leaderboard."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import typer
+from mkdocs.structure.files import File
 
+from recoup.bench.exported import read_export
 from recoup.cli import app
+from recoup.report.leaderboard.site import MARKER as LISTED
+from recoup.report.leaderboard.site import write_site
 
 MARKER = "<!-- commands -->"
+RESULTS = "papers/pubench/results.parquet"
+LEADERBOARD = "leaderboard"
+
+
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add the leaderboard of the committed runs, so that pages can link to it."""
+    results = Path(config.docs_dir) / RESULTS
+    if not results.is_file():
+        return files
+    rows = read_export(results)
+    if not any(row["status"] == "done" for row in rows):
+        return files
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(folder) / LEADERBOARD
+        write_site(rows, lambda run: None, site, title="Leaderboard: PU-Bench's learners")
+        for path in sorted(site.rglob("*")):
+            if path.is_file() and path.name != LISTED:
+                name = f"{LEADERBOARD}/{path.relative_to(site).as_posix()}"
+                files.append(File.generated(config, name, content=path.read_bytes()))
+    return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -5,6 +5,7 @@ The name of a folder is the paper's key; its ``experiment.py`` holds one ``EXPER
 
 from papers.experiment import (
     Claim,
+    Effect,
     Experiment,
     Page,
     Run,
@@ -13,10 +14,12 @@ from papers.experiment import (
     papers,
 )
 from papers.overview import write_overview
+from papers.remaking import remake
 from papers.reproduction import Reproduction, reproduce
 
 __all__ = [
     "Claim",
+    "Effect",
     "Experiment",
     "Page",
     "Reproduction",
@@ -24,6 +27,7 @@ __all__ = [
     "datasets_at_hand",
     "markdown_table",
     "papers",
+    "remake",
     "reproduce",
     "write_overview",
 ]

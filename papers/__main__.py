@@ -48,9 +48,17 @@ def repeat(
             metavar="DIR", help="Folder to write to; by default recoup-reproduce/PAPER, here."
         ),
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A results.parquet of before: judge and show it again, measure nothing.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat a paper's experiment, and say what came out as published.
+    """Repeat a paper's experiment, and say which of its claims hold.
 
     What is finished is kept: a stopped experiment, started again, goes on where it was.
     """
@@ -62,11 +70,21 @@ def repeat(
             f"Drop one."
         )
     if name is None:
-        if chosen or out is not None or jobs is not None:
+        if chosen or any(option is not None for option in (out, jobs, results)):
             raise InvalidInputError(
                 "reproduce needs the key of a paper. Got none. python -m papers lists them."
             )
         _list_papers(as_json)
+        return
+    if results is not None:
+        if chosen or jobs is not None:
+            raise InvalidInputError(
+                "reproduce --from measures nothing, and the file says its size. Got --from and "
+                f"{'--' + chosen[0] if chosen else '--jobs'}. Drop one."
+            )
+        from papers.remaking import remake
+
+        _show(remake(name, results, out=out), as_json)
         return
     from papers.reproduction import STORE, reproduce
 
@@ -74,6 +92,11 @@ def repeat(
     folder = Path("recoup-reproduce") / name if out is None else out
     with stoppable(folder / STORE), shown_progress(name) as watch:
         found = reproduce(name, size, jobs=jobs, out=folder, watch=watch)
+    _show(found, as_json)
+
+
+def _show(found: Reproduction, as_json: bool) -> None:
+    """Print what came out."""
     if as_json:
         print_json(found.to_dict())
         return
@@ -104,15 +127,19 @@ def _list_papers(as_json: bool) -> None:
 
 
 def _print_claims(console: Console, found: Reproduction) -> None:
-    table = make_table(
-        ("What the paper says", "Published", "Ours", "Verdict"), title=found.experiment.title
-    )
+    from papers.claims import COLUMNS, SHORT, cell
+
+    table = make_table(tuple(COLUMNS[name] for name in SHORT), title=found.experiment.title)
     for column in table.columns:
         column.overflow = "fold"
     for claim in found.page.claims:
-        style = {"reproduced": "green", "not reproduced": "red"}.get(claim.verdict, "yellow")
-        cells = (claim.text, claim.published, claim.ours)
-        table.add_row(*map(plain, cells), plain(claim.verdict, style))
+        style = {"holds": "green", "does not hold": "red"}.get(claim.verdict, "yellow")
+        table.add_row(
+            *(
+                plain(cell(claim, name), style) if name == "verdict" else plain(cell(claim, name))
+                for name in SHORT
+            )
+        )
     if not console.is_terminal:
         # In a file or a pipe no line needs to be broken.
         console.width = 200

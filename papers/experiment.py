@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from recoup._core.checks import brief, did_you_mean
 from recoup.exceptions import InvalidInputError
 
 Size: TypeAlias = Literal["tiny", "quick", "full"]
-Verdict: TypeAlias = Literal["reproduced", "not reproduced", "cannot be tested"]
+Verdict: TypeAlias = Literal[
+    "holds", "holds in the paper's setting", "does not hold", "cannot be told"
+]
 Rows: TypeAlias = list[dict[str, Any]]
 
 
@@ -32,25 +36,89 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """The number that decides about a claim, with what noise leaves open.
+
+    :mod:`papers.effects` makes them from what was measured.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    lower, upper : float
+        A 95% interval; both are the value where it is exact.
+    unit : str
+        What is counted or measured, as it reads after the number; a ``%`` at its start follows the
+        number closely.
+
+    Examples
+    --------
+    >>> Effect(0.02541, 0.0241, 0.02663, "of AUC").text
+    '0.0254 (0.0241 to 0.0266) of AUC'
+    >>> Effect(88.0, 82.8, 91.8, "%").text
+    '88.0% (82.8% to 91.8%)'
+    >>> Effect(100, 85.0, 100, "% of settings").text
+    '100% (85% to 100%) of settings'
+    >>> Effect(0, 0, 0, "exceptions").text
+    '0 exceptions'
+    """
+
+    value: float
+    lower: float
+    upper: float
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """The number, its interval and its unit, with the digits that the interval leaves."""
+        sign = "%" if self.unit.startswith("%") else ""
+        rest = self.unit.removeprefix("%").strip()
+        after = f" {rest}" if rest else ""
+        width = self.upper - self.lower
+        if not width > 0:
+            return f"{self.value:.6g}{sign}{after}"
+        digits = min(max(1 - math.floor(math.log10(width)), 0), 12)
+        value, lower, upper = (
+            f"{number:,.{digits}f}{sign}" for number in (self.value, self.lower, self.upper)
+        )
+        return f"{value} ({lower} to {upper}){after}"
+
+
+@dataclass(frozen=True)
 class Claim:
-    """Something a paper says, and whether it came out the same here.
+    """Something a paper says, and whether it holds.
 
     Attributes
     ----------
     text : str
         What the paper says, in our words.
+    setting : str
+        Where it was looked at: data, sizes, and the figure or section of the paper.
+    rule : str
+        What must come out for the claim to hold, written before looking. A rule that was changed
+        after results were known says so, and what the old one says.
     published, ours : str
         The figures, side by side.
-    verdict : {"reproduced", "not reproduced", "cannot be tested"}
-        What the comparison says.
+    effect : Effect or None
+        The number that decides; None only where none does, as for a proof.
+    verdict : {"holds", "holds in the paper's setting", "does not hold", "cannot be told"}
+        What the rule says. The second means that it holds there and not beyond, or the reverse,
+        as ``reason`` tells; the last that the data or the paper leave it open, and why.
+    cause : str
+        A short key of the root cause, the same for all claims that fail or are limited for one
+        reason; empty where the claim holds plainly.
     reason : str
-        Why it was not reproduced or cannot be tested, or what to bear in mind.
+        A sentence or two: why it fails, is limited or cannot be told, or what to bear in mind.
     """
 
     text: str
+    setting: str
+    rule: str
     published: str
     ours: str
+    effect: Effect | None
     verdict: Verdict
+    cause: str = ""
     reason: str = ""
 
 
@@ -97,6 +165,11 @@ class Experiment:
         Takes the rows of all runs, in the order of the runs, and the size; returns the page.
     revision : int
         Raise it when ``measure`` changes: runs of another revision are done again.
+    read : callable, optional
+        For an experiment whose runs are made by ``recoup bench``: takes the file with what they
+        came to, and returns its rows and the page. The three callables above are not used then.
+    made_by : str
+        The commands that make that file, one in a line.
     """
 
     key: str
@@ -107,6 +180,8 @@ class Experiment:
     summarize: Callable[[Rows, str], Page]
     lesson: str = ""
     revision: int = 1
+    read: Callable[[Path], tuple[Rows, Page]] | None = None
+    made_by: str = ""
 
 
 def papers() -> list[str]:

@@ -1,25 +1,55 @@
-"""One page about all papers: what came out as published, what did not, and what follows."""
+"""One page about all papers: what holds, what does not, why, and what follows."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
 
-from papers.experiment import Verdict, markdown_table
-from papers.reproduction import CLAIM_COLUMNS, PAGE, VERDICTS
+from papers.claims import (
+    VERDICTS,
+    cause_table,
+    claim_table,
+    from_dict,
+    verdict_counts,
+    verdict_sentence,
+)
+from papers.experiment import Claim, markdown_table
+from papers.reproduction import PAGE
+from papers.reproduction import VERDICTS as VERDICT_FILE
 from recoup._core.checks import brief
 from recoup._core.files import write_file
 from recoup.exceptions import InvalidInputError
 
 INTRO = """\
 recoup does what these papers describe, so their experiments should come out again. Each was
-repeated from one command on real data, and each claim has a verdict by a rule that its page
-states. Rules of claims that the papers make only in words or pictures are ours, and some were
-settled after a first, smaller run had shown how noisy the figures are.
+repeated from one command on real data. A claim is what a paper says, in our words, with the setting
+it was looked at in, a rule, and the effect that decides, with a 95% interval. Its verdict is one of
+four:
 
-*Not reproduced* does not mean wrong: often the estimators are better now than when the paper was
-written, or the paper does not say enough to repeat it. The reason stands beside each."""
+- **holds**: by its rule;
+- **holds in the paper's setting**: there, not beyond, or the reverse; its reason says which;
+- **does not hold**: by its rule. That does not mean that the paper is wrong: often the estimators
+  are better now than when it was written;
+- **cannot be told**: the paper does not say enough, or the data are not at hand.
+
+Rules of claims that the papers make only in words or pictures are ours. Some were settled after a
+first, smaller run had shown how noisy the figures are, and some were changed after all results were
+known: these say so, and what the old rule says."""
+CAUSES = """\
+Claims are not independent: several may fail for one reason. So they are counted by their root cause
+too."""
+
+
+@dataclass(frozen=True)
+class _Paper:
+    """What a folder keeps of a repeated experiment."""
+
+    title: str
+    citation: str
+    lesson: str
+    size: str
+    claims: tuple[Claim, ...]
 
 
 def write_overview(folder: str | Path, path: str | Path) -> Path:
@@ -37,7 +67,7 @@ def write_overview(folder: str | Path, path: str | Path) -> Path:
     Path
     """
     root, target = Path(folder), Path(path)
-    found = {name.parent.name: _read(name) for name in sorted(root.glob(f"*/{VERDICTS}"))}
+    found = {name.parent.name: _read(name) for name in sorted(root.glob(f"*/{VERDICT_FILE}"))}
     if not found:
         raise InvalidInputError(
             f"write_overview needs a folder with repeated experiments. {brief(str(root), 200)} "
@@ -47,17 +77,20 @@ def write_overview(folder: str | Path, path: str | Path) -> Path:
     if target.parent.resolve() != root.parent.resolve():
         links = {key: str((root / key / PAGE).resolve()) for key in found}
     parts = ["# Do the papers hold?", INTRO, _counts(found, links)]
+    causes = cause_table({f"[{key}]({links[key]})": one.claims for key, one in found.items()})
+    parts += ["## What lies behind", CAUSES, causes] if causes else []
     for key, one in found.items():
-        parts += [f"## {one['title']}", one["citation"], one["lesson"]]
+        parts += [f"## {one.title}", one.citation, one.lesson]
         parts += _exceptions(one, links[key])
     parts += ["## How to repeat this", _how(found)]
     return write_file(target, ("\n\n".join(part for part in parts if part) + "\n").encode())
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> _Paper:
     try:
         kept = json.loads(path.read_bytes())
-        return {name: kept[name] for name in ("title", "citation", "lesson", "size", "claims")}
+        about = {name: kept[name] for name in ("title", "citation", "lesson", "size")}
+        return _Paper(**about, claims=tuple(map(from_dict, kept["claims"])))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInputError(
             f"write_overview cannot read {brief(str(path), 200)}. Run python -m papers "
@@ -65,39 +98,35 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _count(one: dict[str, Any], verdict: str) -> int:
-    return sum(claim["verdict"] == verdict for claim in one["claims"])
+def _counts(found: dict[str, _Paper], links: dict[str, str]) -> str:
+    def line(name: str, claims: tuple[Claim, ...]) -> list[str]:
+        counts = verdict_counts(claims)
+        causes = len({claim.cause for claim in claims if claim.cause})
+        return [name, *(str(counts[verdict]) for verdict in VERDICTS), str(causes)]
+
+    rows = [line(f"[{one.title}]({links[key]})", one.claims) for key, one in found.items()]
+    every = tuple(claim for one in found.values() for claim in one.claims)
+    columns = ["Paper", *VERDICTS, "causes behind all but the first"]
+    return markdown_table(columns, [*rows, line("All claims", every)])
 
 
-def _counts(found: dict[str, dict[str, Any]], links: dict[str, str]) -> str:
-    verdicts = get_args(Verdict)
-    rows = [
-        [f"[{one['title']}]({links[key]})", *(str(_count(one, verdict)) for verdict in verdicts)]
-        for key, one in found.items()
-    ]
-    totals = [str(sum(_count(one, verdict) for one in found.values())) for verdict in verdicts]
-    return markdown_table(["Paper", *verdicts], [*rows, ["All claims", *totals]])
-
-
-def _exceptions(one: dict[str, Any], link: str) -> list[str]:
-    """Tell what did not come out; what did is on the paper's own page."""
-    missed = [claim for claim in one["claims"] if claim["verdict"] != "reproduced"]
-    held = len(one["claims"]) - len(missed)
-    text = f"{held} of {len(one['claims'])} claims came out as published ([all of them]({link}))."
+def _exceptions(one: _Paper, link: str) -> list[str]:
+    """Tell what does not hold plainly; what does is on the paper's own page."""
+    missed = [claim for claim in one.claims if claim.verdict != "holds"]
+    text = f"{verdict_sentence(one.claims)} [All of them]({link})."
     if not missed:
         return [text]
-    names = ("text", "published", "ours", "verdict", "reason")
-    rows = [[claim[name] for name in names] for claim in missed]
-    return [f"{text} The others:", markdown_table(CLAIM_COLUMNS, rows)]
+    return [f"{text} Those that do not hold plainly:", claim_table(missed, with_reason=True)]
 
 
-def _how(found: dict[str, dict[str, Any]]) -> str:
+def _how(found: dict[str, _Paper]) -> str:
     commands = "\n".join(
-        f"python -m papers {key}{'' if one['size'] == 'quick' else ' --' + one['size']}"
+        f"python -m papers {key}{'' if one.size == 'quick' else ' --' + one.size}"
         for key, one in found.items()
     )
     return (
         f"```console\n{commands}\n```\n\nEach goes on where it was stopped, takes `--jobs`, and "
         f"writes its page, its figures and all that was measured. `--quick` takes some minutes on "
-        f"two cores; the datasets are read from the folder that `RECOUP_DATA` names."
+        f"two cores; the datasets are read from the folder that `RECOUP_DATA` names. "
+        f"`--from results.parquet` makes a page from what was measured before."
     )

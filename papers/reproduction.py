@@ -13,16 +13,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from papers.experiment import (
-    Experiment,
-    Page,
-    Rows,
-    Run,
-    Size,
-    Verdict,
-    experiment,
-    markdown_table,
+from papers.claims import (
+    COLUMNS,
+    cause_table,
+    cell,
+    claim_table,
+    claims_in_full,
+    to_dict,
+    verdict_counts,
+    verdict_sentence,
 )
+from papers.experiment import Experiment, Page, Rows, Run, Size, experiment
 from recoup._core.checks import brief
 from recoup._core.files import check_own_folder, write_file
 from recoup._core.progress import PROGRESS_SHOWN
@@ -40,7 +41,8 @@ STORE = "runs.sqlite"
 RESULTS = "results.parquet"
 PAGE = "index.md"
 VERDICTS = "verdicts.json"
-CLAIM_COLUMNS = ("What the paper says", "Published", "Ours", "Verdict", "Why")
+# Key of what a file of results says about itself.
+ABOUT = "papers"
 # Tells a paper's runs from trials of learners, whose format is a number.
 FORMAT = "paper"
 
@@ -110,6 +112,8 @@ class Reproduction:
         Runs in all, and those that were not in the store already.
     seconds : float
         What all runs took, one after the other.
+    version : str
+        Of recoup, when the runs were done.
     """
 
     experiment: Experiment
@@ -120,6 +124,7 @@ class Reproduction:
     n_runs: int
     n_new: int
     seconds: float
+    version: str
 
     @property
     def path(self) -> Path:
@@ -128,9 +133,7 @@ class Reproduction:
 
     def __repr__(self) -> str:
         """Show how many claims hold."""
-        count = dict.fromkeys(get_args(Verdict), 0)
-        for claim in self.page.claims:
-            count[claim.verdict] += 1
+        count = verdict_counts(self.page.claims)
         held = ", ".join(f"{n} {verdict}" for verdict, n in count.items() if n)
         return f"Reproduction({self.experiment.key}, {self.size}, {held or 'no claims'})"
 
@@ -147,17 +150,16 @@ class Reproduction:
             "n_runs": self.n_runs,
             "n_new": self.n_new,
             "seconds": round(self.seconds, 3),
-            "claims": [to_plain(vars(claim)) for claim in self.page.claims],
+            "claims": [to_plain(to_dict(claim)) for claim in self.page.claims],
         }
 
     def _repr_html_(self) -> str:
         return html_table(self._claims(), repr(self))
 
     def _claims(self) -> dict[str, list[str]]:
-        names = ("text", "published", "ours", "verdict", "reason")
         return {
-            column: [getattr(claim, name) for claim in self.page.claims]
-            for column, name in zip(CLAIM_COLUMNS, names, strict=True)
+            column: [cell(claim, name) for claim in self.page.claims]
+            for name, column in COLUMNS.items()
         }
 
 
@@ -173,7 +175,8 @@ def reproduce(
 
     Each finished run is kept at once, so that a stopped experiment goes on where it was when it is
     started again with the same folder. A run that fails stops no other; once all others are done
-    an error says which failed, and they are tried again the next time.
+    an error says which failed, and they are tried again the next time. An experiment whose runs a
+    benchmark made is judged from the results in its folder, whatever the size.
 
     Parameters
     ----------
@@ -200,6 +203,8 @@ def reproduce(
     >>> "ramola2019" in papers()
     True
     """
+    import recoup
+
     chosen = key if isinstance(key, Experiment) else experiment(key)
     if size not in get_args(Size):
         raise InvalidInputError(
@@ -211,9 +216,13 @@ def reproduce(
             f"reproduce needs jobs to be a whole number of at least 1. Got {brief(jobs)}."
         )
     folder = Path("recoup-reproduce") / chosen.key if out is None else Path(out)
+    if chosen.read is not None:
+        from papers.recorded import judge_recorded
+
+        return judge_recorded(chosen, folder / RESULTS, folder)
     check_own_folder(folder, (PAGE,), VERDICTS)
     runs = [PaperRun(chosen, run) for run in _checked_runs(chosen, size)]
-    _make(folder)
+    make_folder(folder)
     store = Store(folder / STORE)
     n_jobs = jobs or n_cores()
     outcome = run_work(
@@ -237,10 +246,11 @@ def reproduce(
     rows = [row for _, some in found for row in some]
     page = chosen.summarize(rows, size)
     total = sum(seconds[run.run] for run in runs)
-    result = Reproduction(chosen, size, folder, rows, page, len(runs), outcome.done, total)
-    _write_results([{"run": name, **row} for name, some in found for row in some], folder / RESULTS)
-    _write_verdicts(result)
-    _write_page(result)
+    result = Reproduction(
+        chosen, size, folder, rows, page, len(runs), outcome.done, total, recoup.__version__
+    )
+    write_results(result, [{"run": name, **row} for name, some in found for row in some])
+    write_page(result)
     return result
 
 
@@ -272,7 +282,8 @@ def _checked_runs(chosen: Experiment, size: str) -> list[Run]:
     return runs
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make the folder that a page goes to, or say why it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
@@ -284,17 +295,84 @@ def _make(folder: Path) -> None:
         ) from error
 
 
-def _write_results(rows: Rows, path: Path) -> None:
+def write_results(result: Reproduction, rows: Rows) -> None:
+    """Write what was measured, with the name of its run in each row.
+
+    Size, seconds and version go into the file too, so that a page can be made from it alone.
+
+    Parameters
+    ----------
+    result : Reproduction
+        Whose folder it goes to.
+    rows : list of dict
+        The measured rows, each with the column ``run``.
+    """
     import io
 
     import pyarrow as pa
     import pyarrow.parquet
 
+    about = {
+        "paper": result.experiment.key,
+        "size": result.size,
+        "seconds": round(result.seconds, 3),
+        "version": result.version,
+    }
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in names})
+    table = table.replace_schema_metadata({ABOUT: json.dumps(about)})
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(table, buffer, compression="zstd")
-    write_file(path, buffer.getvalue())
+    write_file(result.folder / RESULTS, buffer.getvalue())
+
+
+def write_page(result: Reproduction) -> None:
+    """Write the page, its figures and the verdicts.
+
+    Parameters
+    ----------
+    result : Reproduction
+        What is told, and the folder it goes to.
+    """
+    _write_verdicts(result)
+    _write_figures(result)
+    chosen, page = result.experiment, result.page
+    causes = cause_table({chosen.title: page.claims})
+    parts = [
+        f"# {chosen.title}",
+        chosen.citation,
+        *([f"**What follows.** {chosen.lesson}"] if chosen.lesson else []),
+        page.intro.strip(),
+        "## Verdicts",
+        verdict_sentence(page.claims),
+        claim_table(page.claims),
+        *(["## Causes", causes] if causes else []),
+        "## Claims one by one",
+        claims_in_full(page.claims),
+        *(part for heading, table in page.tables for part in (f"## {heading}", table)),
+        *(["## Figures"] if page.figures else []),
+        *(f"![{name}]({name}.png)" for name in page.figures),
+        "## How this page was made",
+        *_how_made(result),
+    ]
+    write_file(result.folder / PAGE, ("\n\n".join(parts) + "\n").encode())
+
+
+def _how_made(result: Reproduction) -> list[str]:
+    chosen = result.experiment
+    again = f"python -m papers {chosen.key} --from {RESULTS}"
+    facts = f"{result.n_runs:,} runs, {result.seconds:,.0f} s of computing."
+    if chosen.read is not None:
+        return [
+            f"{facts} All that was measured is in `{RESULTS}`; `{again}` makes the page from it "
+            f"(recoup {result.version}). The runs themselves are made by:",
+            f"```console\n{chosen.made_by}\n```",
+        ]
+    size = "" if result.size == "quick" else f" --{result.size}"
+    return [
+        f"`python -m papers {chosen.key}{size}`, recoup {result.version}, {facts} All that was "
+        f"measured is in `{RESULTS}`; `{again}` makes the page from it without measuring again."
+    ]
 
 
 def _write_verdicts(result: Reproduction) -> None:
@@ -305,30 +383,10 @@ def _write_verdicts(result: Reproduction) -> None:
     write_file(result.folder / VERDICTS, (text + "\n").encode())
 
 
-def _write_page(result: Reproduction) -> None:
+def _write_figures(result: Reproduction) -> None:
     import io
 
-    import recoup
-
-    chosen, page = result.experiment, result.page
-    for name, figure in page.figures.items():
+    for name, figure in result.page.figures.items():
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=120)
         write_file(result.folder / f"{name}.png", buffer.getvalue())
-    claims = zip(*result._claims().values(), strict=True)
-    size = "" if result.size == "quick" else f" --{result.size}"
-    parts = [
-        f"# {chosen.title}",
-        chosen.citation,
-        *([f"**What follows.** {chosen.lesson}"] if chosen.lesson else []),
-        page.intro.strip(),
-        "## Verdicts",
-        markdown_table(CLAIM_COLUMNS, claims),
-        *(part for heading, table in page.tables for part in (f"## {heading}", table)),
-        *(["## Figures"] if page.figures else []),
-        *(f"![{name}]({name}.png)" for name in page.figures),
-        "## How this page was made",
-        f"`python -m papers {chosen.key}{size}`, recoup {recoup.__version__}, {result.n_runs} "
-        f"runs, {result.seconds:,.0f} s of computing. All that was measured is in `{RESULTS}`.",
-    ]
-    write_file(result.folder / PAGE, ("\n\n".join(parts) + "\n").encode())

@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 from sklearn.naive_bayes import GaussianNB
 
 import recoup
-from papers import Claim, Experiment, Page, Run, reproduce
+from papers import Claim, Effect, Experiment, Page, Run, reproduce
 from recoup._core.results import MOST_ROWS, html_facts, html_table
 from recoup._core.text import DASH, show_number, show_range
 from recoup.data import PUDataset
@@ -84,8 +84,15 @@ def dataset(**options):
 @cache
 def reproduction(folder):
     def summarize(rows, size):
-        claims = [Claim(HOSTILE[:-1], "14", str(rows[0]["x"]), "not reproduced", LONG)]
-        return Page("Nothing.", (), (*claims, Claim("It is nice", "yes", "yes", "reproduced")), {})
+        ours, off = str(rows[0]["x"]), Effect(10.0, 9.0, 11.0, "squares")
+        common = {"setting": "here", "rule": "equal"}
+        bad = {"effect": off, "verdict": "does not hold", "cause": "chance", "reason": LONG}
+        good = {"effect": None, "verdict": "holds"}
+        claims = (
+            Claim(text=HOSTILE[:-1], published="14", ours=ours, **common, **bad),
+            Claim(text="It is nice", published="yes", ours="yes", **common, **good),
+        )
+        return Page("Nothing.", (), claims, {})
 
     paper = Experiment(
         key="squares",

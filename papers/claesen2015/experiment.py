@@ -1,9 +1,10 @@
 r"""Claesen et al. 2015: bounds on ROC and PR curves from positive and unlabeled rows.
 
 The paper gives no scores for its simulations. Here scores of negatives are N(0, 1) and those of
-positives N(1, 1), whose ROC curve is an arc (AUROC 76.0%), wherever it asks for no special shape.
+positives N(1, 1), whose ROC curve is an arc (AUROC 76.0%), wherever it asks for no special shape:
+one of the three settings in the code that its authors released later.
 
-Two facts about its Figure 4 are worked out in :func:`corrected_auc` and :func:`highest_auc`.
+Two facts about its Figure 4 are worked out in :mod:`papers.claesen2015.order`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.claesen2015 import page
+from papers.claesen2015.order import highest_auc
+from papers.claesen2015.published import FIGURE_4
 from papers.experiment import Experiment, Rows, Run
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng
@@ -234,7 +237,7 @@ def measure_order(*, pairs: int) -> Rows:
     n_labeled, n_unlabeled, alpha = 5000, 45_000, 0.1
     rows: Rows = []
     for model, spread in (("model 1", 0.5), ("model 2", spread_of_second_model())):
-        target = page.FIGURE_4[0.0][model]
+        target = FIGURE_4[0.0][model]
         scores = shaped(n_labeled, n_unlabeled, auc=target, spread=spread)
         table = ScoreTable.from_arrays(np.arange(len(scores)) < n_labeled, scores)
         head, unlabeled = table.heads("labeled"), table.heads("unlabeled")
@@ -248,7 +251,7 @@ def measure_order(*, pairs: int) -> Rows:
             rows.append(row | {"roc_auc": area(tables), "alpha_upper": highest})
             rows += _points("order-point", f"{model} {guess:g}", tables, tables)
     # The largest AUROC that is still printed as the published one.
-    ceiling = highest_auc(page.FIGURE_4[0.0]["model 1"] + 0.0005, alpha)
+    ceiling = highest_auc(FIGURE_4[0.0]["model 1"] + 0.0005, alpha)
     rows.append({"kind": "ceiling", "roc_auc": ceiling})
     rows.append(_derivative(n_labeled, n_unlabeled))
     return rows + _random_pairs(pairs)
@@ -454,48 +457,6 @@ def share_above(upper: ContingencyTables, lower: ContingencyTables) -> float:
     return float((high >= low - 1e-9).mean())
 
 
-def corrected_auc(auc_pu: float, alpha: float) -> float:
-    r"""AUROC that goes with an alpha, for every ranking that allows that alpha.
-
-    While no table is clipped, the false positive rate at a cut is
-    :math:`(x - \alpha y)/(1-\alpha)` for the shares x of unlabeled and y of labeled rows above
-    it. The area is therefore
-
-    .. math:: \frac{AUC_{pu} - \alpha/2}{1 - \alpha}
-
-    whatever the shape of the curve: it orders models as :math:`AUC_{pu}` does. Precision at a
-    cut, :math:`(n_l + \alpha|U|) y` over the number of rows above it, grows by the same factor for
-    all models, and so does the area under the PR curve.
-
-    Examples
-    --------
-    >>> corrected_auc(0.725, 0.1), corrected_auc(0.732, 0.1)
-    (0.75, 0.757778)
-    """
-    return (auc_pu - alpha / 2) / (1 - alpha)
-
-
-def highest_auc(auc_pu: float, alpha: float) -> float:
-    r"""Bound the AUROC at alpha of any ranking, clipped or not, for alpha up to 1/3.
-
-    Only clipping at the bottom of the ranking raises the area above :func:`corrected_auc`. If a
-    share w of the labeled rows lies where tables are clipped, it adds at most
-    :math:`\alpha w^2 / (2(1-\alpha))`. Those rows lie below nearly all unlabeled ones, so that
-    the others must lie high for the same :math:`AUC_{pu}`. From the w with
-    :math:`(1-\alpha)w - \alpha w^2/2 = 1 - AUC_{pu} - \alpha/2` on they lie so high that clipping
-    at the top takes more than is gained.
-
-    Examples
-    --------
-    >>> highest_auc(0.7255, 0.1)
-    0.754112
-    """
-    rest = 1 - auc_pu - alpha / 2
-    root = np.sqrt(max((1 - alpha) ** 2 - 2 * alpha * rest, 0.0))
-    clipped = np.clip((1 - alpha - root) / alpha, 0.0, 1.0)
-    return corrected_auc(auc_pu, alpha) + float(alpha * clipped**2 / (2 * (1 - alpha)))
-
-
 def shaped(
     n_labeled: int, n_unlabeled: int, *, auc: float, spread: float, alpha: float = 0.0
 ) -> FloatArray:
@@ -518,9 +479,9 @@ def spread_of_second_model() -> float:
     from scipy.optimize import brentq
 
     def excess(spread: float) -> float:
-        scores = shaped(5000, 45_000, auc=page.FIGURE_4[0.0]["model 2"], spread=spread)
+        scores = shaped(5000, 45_000, auc=FIGURE_4[0.0]["model 2"], spread=spread)
         table = ScoreTable.from_arrays(np.arange(50_000) < 5000, scores)
-        return area(point_tables(table, 0.1)) - page.FIGURE_4[0.1]["model 2"]
+        return area(point_tables(table, 0.1)) - FIGURE_4[0.1]["model 2"]
 
     return float(brentq(excess, 1.5, 4.0, xtol=1e-3))
 
@@ -568,7 +529,8 @@ EXPERIMENT = Experiment(
     summarize=page.summarize,
     lesson="Bounds from the ranks of the labeled rows shrink with the square root of their "
     "number, and knowing negatives helps only if there are many. As published they hold "
-    "the truth less often than they say, since the hidden positives are a sample too; "
-    "recoup's bounds take that into account. While alpha is one that the scores allow, it "
-    "does not change which of two models has the larger AUC.",
+    "the truth less often than they say where many positives are labeled, since the hidden ones "
+    "are a sample too, and hardly ever along the whole curve; recoup's bounds take both into "
+    "account. While alpha is one that the scores allow, it does not change which of two models "
+    "has the larger AUC.",
 )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.experiment import Experiment, Page, Rows, Run, datasets_at_hand
-from papers.jain2017.claims import WAYS, Measured
+from papers.jain2017.measured import WAYS, Measured
 from papers.jain2017.page import make_page
 from recoup._core.checks import FloatArray
 from recoup._core.random import named_rng

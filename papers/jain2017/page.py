@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Page, markdown_table
-from papers.jain2017.claims import (
+from papers.jain2017.claims import claims_on
+from papers.jain2017.measured import (
     EXAMPLE_CLASSES,
     EXAMPLE_LABELS,
     EXAMPLE_SCORES,
@@ -19,7 +20,6 @@ from papers.jain2017.claims import (
     WAYS,
     Measured,
     Target,
-    claims_on,
     contest,
 )
 from recoup._core.checks import FloatArray

@@ -33,7 +33,7 @@ DATASETS = {
     "casp": "ramola2019",
 }
 TRIAL = {"digits": "even"}
-REPETITIONS = {"tiny": 1, "quick": 2, "full": 20}
+REPETITIONS = {"tiny": 1, "quick": 2, "full": 50}
 MEMBERS = {"tiny": 5, "quick": 100, "full": 100}
 
 BETAS = (1.0, 0.9, 0.8, 0.7)
@@ -46,6 +46,8 @@ METRICS = {
     "f1": (0.0, 1.0),
     "matthews_corrcoef": (-1.0, 1.0),
 }
+# Of rows whose maximum comes from Evaluation.best, which takes the optimism of the choice off.
+CORRECTED = "valid, optimism taken off"
 
 ALPHA, BETA, LABELED_FRACTION = 0.25, 0.75, 0.1
 PI = LABELED_FRACTION * BETA + (1 - LABELED_FRACTION) * ALPHA
@@ -225,6 +227,35 @@ def _errors(s: Any, y_true: Any, scores: FloatArray, alpha: float, beta: float) 
                         "failed": False,
                     }
                 )
+    return rows + _best_of_evaluation(s, y_true, scores, alpha, beta)
+
+
+def _best_of_evaluation(s: Any, y_true: Any, scores: FloatArray, alpha: float, beta: float) -> Rows:
+    """Maximize with the true alpha and beta, and take off what the choice adds on average."""
+    from recoup import evaluate
+    from recoup.metrics.spec import POINT_METRICS
+
+    evaluation = evaluate(s, scores, alpha=alpha, beta=beta, random_state=0)
+    rows: Rows = []
+    for metric, limits in METRICS.items():
+        point = evaluation.best(metric)
+        chosen = scores >= point.threshold
+        tpr, fpr = (float(chosen[y_true == label].mean()) for label in (1, 0))
+        true = float(POINT_METRICS[metric].from_rates(tpr, fpr, float(y_true.mean())))
+        estimate = float(np.clip(point[metric].recovered, *limits))
+        rows.append(
+            {
+                "method": "CR",
+                "curve": CORRECTED,
+                "metric": metric,
+                "alpha": alpha,
+                "estimated_beta": beta,
+                "estimate": estimate,
+                "true": true,
+                "error": estimate - true,
+                "failed": False,
+            }
+        )
     return rows
 
 
@@ -269,5 +300,5 @@ EXPERIMENT = Experiment(
     "threshold that was set beforehand; at the threshold that looks best on the same rows "
     "every measure is too high, by up to three hundredths of MCC. Set the threshold on "
     "other rows than those you report.",
-    revision=2,
+    revision=3,
 )

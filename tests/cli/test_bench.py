@@ -173,6 +173,17 @@ def test_a_report_leaves_a_folder_of_somebody_else_alone(folder):
     assert {path.name for path in folder.iterdir()} == before
 
 
+def test_a_report_is_made_of_an_exported_table(folder):
+    stored(folder)
+    assert run("bench", "export", "mine.sqlite", "--out", "mine.parquet").exit_code == 0
+    for source, out in (("mine.sqlite", "one"), ("mine.parquet", "two")):
+        assert run("bench", "report", source, "--out", out).exit_code == 0
+    tables = [(folder / out / "runs.csv").read_text() for out in ("one", "two")]
+    assert tables[0] == tables[1]
+    (folder / "broken.parquet").write_bytes(b"no table")
+    assert_one_line(run("bench", "report", "broken.parquet", "--out", "three"), "cannot be read")
+
+
 def test_plans_are_listed():
     assert "pubench-conventional" in run("list", "plans").stdout
     rows = json.loads(run("list", "plans", "--json").stdout)

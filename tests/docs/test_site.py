@@ -117,6 +117,12 @@ def test_links_and_anchors_lead_somewhere(site, pages):
     assert not broken
 
 
+def test_the_leaderboard_of_committed_runs_is_part_of_the_site(site):
+    table = (site / "leaderboard" / "runs.csv").read_text()
+    assert "pubench" in table
+    assert (site / "leaderboard" / "index.html").stat().st_size > 100_000
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_public_name_is_in_the_reference(pages, site, room):
     anchors = pages[site / "api" / f"{ROOMS[room]}.html"].anchors

@@ -38,8 +38,8 @@ def test_verdicts_are_printed(done):
     out, result = done
     assert result.stderr == ""
     text = " ".join(result.stdout.split())
-    assert "Two Gaussians, Figure 1" in text
-    assert "cannot be tested" in text
+    assert "Two Gaussians in closed form" in text
+    assert "cannot be told" in text
     assert "2 runs, " in text
     assert f"Wrote {out / 'index.md'}" in result.stdout.replace("\n", "")
     assert (out / "index.md").read_text().startswith("# Estimating classification accuracy")
@@ -58,7 +58,20 @@ def test_json_is_json_alone(done):
     result = run(*TINY, "--out", out, "--json")
     found = json.loads(result.stdout)
     assert (found["key"], found["size"], found["n_new"]) == ("ramola2019", "tiny", 0)
-    assert found["claims"][0]["verdict"] == "reproduced"
+    assert found["claims"][0]["verdict"] == "holds"
+    assert found["claims"][0]["effect"]["unit"] == "off the printed figures at most"
+
+
+def test_a_page_is_made_from_what_was_measured(done, tmp_path):
+    out, _ = done
+    before = (out / "index.md").read_text()
+    result = run("ramola2019", "--from", out / "results.parquet", "--out", tmp_path / "again")
+    assert result.exit_code == 0, result.stderr
+    again = tmp_path / "again"
+    assert (again / "index.md").read_text() == before
+    assert (again / "verdicts.json").read_bytes() == (out / "verdicts.json").read_bytes()
+    assert not (again / "runs.sqlite").exists()
+    assert "2 runs, 2 of them kept" in " ".join(result.stdout.split())
 
 
 def test_papers_are_listed():
@@ -75,6 +88,8 @@ def test_papers_are_listed():
         (["ramola2091"], "Did you mean 'ramola2019'?"),
         (["--full"], "needs the key of a paper"),
         (["ramola2019", "--quick", "--full"], "takes one size. Got --quick and --full"),
+        (["ramola2019", "--from", "file"], "reproduce --from needs the results.parquet"),
+        (["ramola2019", "--from", "file", "--full"], "measures nothing"),
         (["ramola2019", "--jobs", "0"], "--jobs"),
         (["ramola2019"], "reproduce ramola2019 needs at least one of the datasets"),
         (["ramola2019", "--tiny", "--out", "file"], "cannot write to the folder file"),

@@ -19,12 +19,14 @@ from matplotlib.figure import Figure
 import recoup
 from papers import (
     Claim,
+    Effect,
     Experiment,
     Page,
     Run,
     datasets_at_hand,
     markdown_table,
     papers,
+    remake,
     reproduce,
     write_overview,
 )
@@ -57,13 +59,32 @@ class Squares:
         figure = Figure()
         figure.subplots().plot([row["x"] for row in rows])
         total = sum(row.get("square", 0) for row in rows)
-        held = "reproduced" if total == 14 else "not reproduced"
+        held = "holds" if total == 14 else "does not hold"
         return Page(
             intro=f"Squares, {size}.",
             tables=(("Total", markdown_table(("sum",), [(str(total),)])),),
             claims=(
-                Claim("Squares add up | really", "14", str(total), held),
-                Claim("They are nice", "yes", "-", "cannot be tested", "No measure of it."),
+                Claim(
+                    text="Squares add up | really",
+                    setting="four numbers",
+                    rule="They add up to 14.",
+                    published="14",
+                    ours=str(total),
+                    effect=Effect(total, total - 1, total + 1, "in all"),
+                    verdict=held,
+                    cause="" if total == 14 else "other numbers",
+                ),
+                Claim(
+                    text="They are nice",
+                    setting="four numbers",
+                    rule="None.",
+                    published="yes",
+                    ours="-",
+                    effect=None,
+                    verdict="cannot be told",
+                    cause="no measure",
+                    reason="No measure of it.",
+                ),
             ),
             figures={"line": figure},
         )
@@ -109,16 +130,26 @@ def repeat(squares, folder, size="tiny", **changes):
 
 def test_everything_is_written(squares, tmp_path):
     found = repeat(squares, tmp_path / "deep" / "down")
-    assert repr(found) == "Reproduction(squares, tiny, 1 reproduced, 1 cannot be tested)"
+    assert repr(found) == "Reproduction(squares, tiny, 1 holds, 1 cannot be told)"
     assert (found.n_runs, found.n_new, squares.measured) == (4, 4, list(NAMES))
     page = found.path.read_text()
     assert page.startswith("# On squares\n\nNobody (2020).\n\nSquares, tiny.\n\n## Verdicts\n")
-    assert r"| Squares add up \| really | 14 | 14 | reproduced |  |" in page
+    assert (
+        r"| Squares add up \| really | four numbers | 14.0 (13.0 to 15.0) in all | holds |  |"
+        in page
+    )
+    assert "| no measure | 1 | 0 | 0 | 0 | 1 |" in page
+    assert "- Rule: They add up to 14.\n- Published: 14\n- Ours: 14\n" in page
+    assert "- **cannot be told** (no measure). No measure of it." in page
+    assert (
+        "1 of 2 claims holds, 1 cannot be told. The 1 that is limited or fails has 1 cause." in page
+    )
     assert "## Total\n\n| sum |\n| --- |\n| 14 |" in page
     assert "![line](line.png)" in page
     assert f"`python -m papers squares --tiny`, recoup {recoup.__version__}, 4 runs" in page
     kept = json.loads((found.folder / "verdicts.json").read_text())
-    assert [claim["verdict"] for claim in kept["claims"]] == ["reproduced", "cannot be tested"]
+    assert [claim["verdict"] for claim in kept["claims"]] == ["holds", "cannot be told"]
+    assert kept["claims"][0]["effect"] == {"value": 14, "lower": 13, "upper": 15, "unit": "in all"}
     assert (kept["title"], kept["size"]) == ("On squares", "tiny")
     assert (found.folder / "line.png").read_bytes().startswith(b"\x89PNG")
     assert not list(found.folder.rglob("*.tmp"))
@@ -137,11 +168,12 @@ def test_results_keep_every_column_of_every_row(squares, tmp_path):
 def test_result_in_other_forms(squares, tmp_path):
     found = repeat(squares, tmp_path)
     plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["claims"][0]["verdict"] == "reproduced"
+    assert plain["claims"][0]["verdict"] == "holds"
     assert plain["n_new"] == 4
     assert "Squares add up | really" in found._repr_html_()
     frame = found.to_frame()
-    assert frame["Verdict"].tolist() == ["reproduced", "cannot be tested"]
+    assert frame["Verdict"].tolist() == ["holds", "cannot be told"]
+    assert frame["Effect (95% interval)"].tolist() == ["14.0 (13.0 to 15.0) in all", ""]
 
 
 def test_only_what_is_missing_runs_again(squares, tmp_path):
@@ -180,7 +212,7 @@ def test_other_settings_are_run_again(squares, tmp_path):
     # x stays 0 in the first run.
     assert squares.measured == ["b.1", "c-2", "d_3"]
     assert sum(row.get("square", 0) for row in found.rows) == 4 * 14
-    assert found.page.claims[0].verdict == "not reproduced"
+    assert found.page.claims[0].verdict == "does not hold"
 
 
 @pytest.mark.parametrize("change", ["revision", "version", "key"])
@@ -351,6 +383,36 @@ def test_overview_tells_what_did_not_come_out(tmp_path):
     assert "Squares add up" in missed
     assert (tmp_path / "all" / "held" / "index.md").is_file()
     assert "python -m papers missed" in page
+    assert "| All claims | 1 | 0 | 1 | 2 | 2 |" in page
+    # Counted over both papers, the cause of most claims first.
+    links = "[held](all/held/index.md), [missed](all/missed/index.md)"
+    assert f"| no measure | {links} | 2 | 0 | 0 | 0 | 2 |" in page
+    assert "| other numbers | [missed](all/missed/index.md) | 1 | 0 | 0 | 1 | 0 |" in page
+    assert page.index("| no measure |") < page.index("| other numbers |")
+
+
+def test_a_page_is_made_again_without_measuring(squares, tmp_path):
+    first = repeat(squares, tmp_path)
+    page, results = first.path.read_bytes(), (tmp_path / "results.parquet").read_bytes()
+    squares.measured.clear()
+    again = remake(squares.experiment(), tmp_path / "results.parquet")
+    assert squares.measured == []
+    assert (again.n_runs, again.n_new, again.size) == (4, 0, "tiny")
+    assert first.path.read_bytes() == page
+    assert (tmp_path / "results.parquet").read_bytes() == results
+    # What a row never had, and what was no number, is missing alike.
+    assert again.rows[:2] == [{"x": 0, "square": 0}, {"x": 0}]
+
+
+def test_a_page_cannot_be_made_of_anything(squares, tmp_path):
+    repeat(squares, tmp_path)
+    with pytest.raises(InvalidInputError, match=r"needs results of cubes.* holds those of squares"):
+        remake(replace(squares.experiment(), key="cubes"), tmp_path / "results.parquet")
+    pq.write_table(pq.read_table(tmp_path / "results.parquet").replace_schema_metadata(None),
+                   tmp_path / "bare.parquet")  # fmt: skip
+    for name in ("bare.parquet", "absent.parquet", "verdicts.json"):
+        with pytest.raises(InvalidInputError, match="cannot be read, or does not say of which"):
+            remake(squares.experiment(), tmp_path / name)
 
 
 @pytest.mark.parametrize("content", [None, "half a fi", '{"title": "without the rest"}'])

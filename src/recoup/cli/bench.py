@@ -208,22 +208,31 @@ def merge(
 
 
 def report(
-    store: StoreArgument,
+    store: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STORE", help="What bench run wrote, or a .parquet file of bench export."
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the pages.")],
 ) -> None:
-    """Write the leaderboard of a store: pages that need no network."""
+    """Write the leaderboard of a store, or of its export: pages that need no network."""
     from recoup.bench import Store
+    from recoup.bench.exported import is_export, read_export
     from recoup.report.leaderboard.site import write_site
 
-    kept = Store(_existing(store, "report"))
+    kept = _existing(store, "report")
+    exported = is_export(kept)
     with progress("Writing the leaderboard"):
-        rows = kept.rows()
+        rows = read_export(kept) if exported else Store(kept).rows()
         if not any(row["status"] == "done" for row in rows):
             raise InvalidInputError(
                 f"report needs finished runs. {brief(str(store), 200)} has none. Run recoup bench "
                 f"run first."
             )
-        write_site(rows, kept.details, out)
+        # A table has no curves or distributions of single runs.
+        details = (lambda run: None) if exported else Store(kept).details
+        write_site(rows, details, out)
     print_written(stdout(), [out / "index.html"])
 
 

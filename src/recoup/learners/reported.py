@@ -21,8 +21,26 @@ def reported_accuracies() -> dict[str, dict[str, float]]:
     ----------
     PU-Bench, 2026, Table 1.
     """
+    return _column("accuracy")
+
+
+@cache
+def reported_spreads() -> dict[str, dict[str, float]]:
+    """Return what stands after each of PU-Bench's figures, in percent, by learner and dataset.
+
+    The table does not say what it is; read as a standard deviation over ten seeds, it does not fit
+    the tests that the same paper reports.
+
+    References
+    ----------
+    PU-Bench, 2026, Tables 1 and D.6.
+    """
+    return _column("spread")
+
+
+def _column(name: str) -> dict[str, dict[str, float]]:
     text = files("recoup.learners").joinpath("pubench_table1.csv").read_text("utf-8")
     found: dict[str, dict[str, float]] = {}
     for row in csv.DictReader(text.splitlines()):
-        found.setdefault(row["learner"], {})[row["dataset"]] = float(row["accuracy"])
+        found.setdefault(row["learner"], {})[row["dataset"]] = float(row[name])
     return found

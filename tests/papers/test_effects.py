@@ -1,0 +1,68 @@
+"""Effects hold what they claim."""
+
+import numpy as np
+import pytest
+
+from papers import Effect
+from papers.effects import exact, mean_of, median_of, share_of, statistic_of
+
+
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (Effect(0.02541, 0.0241, 0.02663, "of AUC"), "0.0254 (0.0241 to 0.0266) of AUC"),
+        (Effect(12345.6, 12000.0, 13000.0, "rows"), "12,346 (12,000 to 13,000) rows"),
+        (Effect(100, 85.0, 100, "% of settings"), "100% (85% to 100%) of settings"),
+        (Effect(3, 3, 3, ""), "3"),
+    ],
+)
+def test_text_has_the_digits_that_the_interval_leaves(effect, text):
+    assert effect.text == text
+
+
+def test_wilson_holds_shares_at_the_ends():
+    none = share_of(0, 100)
+    assert none.lower == pytest.approx(0, abs=1e-9)
+    assert none.upper == pytest.approx(100 * 1.96**2 / (100 + 1.96**2), abs=0.01)
+    assert share_of(100, 100).lower == pytest.approx(100 - none.upper)
+
+
+def test_a_paired_mean_has_students_interval():
+    from scipy.stats import ttest_1samp
+
+    values = np.random.default_rng(0).normal(1, 2, size=12)
+    low, high = ttest_1samp(values, 0).confidence_interval(0.95)
+    found = mean_of(values, "points")
+    assert (found.lower, found.upper) == pytest.approx((low, high))
+    assert mean_of([2.0], "points") == exact(2, "points")
+
+
+@pytest.mark.parametrize(
+    ("statistic", "truth"),
+    [
+        (lambda drawn: drawn[0].mean(axis=1) / drawn[1].mean(axis=1), 2.0),
+        (lambda drawn: np.median(drawn[0], axis=1), 2.0),
+    ],
+)
+def test_bootstrap_intervals_hold_the_truth(statistic, truth):
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(100):
+        groups = [rng.normal(2, 0.5, size=40), rng.normal(1, 0.2, size=30)]
+        found = statistic_of(groups, statistic, "times")
+        assert found.lower <= found.value <= found.upper
+        held += found.lower <= truth <= found.upper
+    assert 88 <= held <= 99
+
+
+def test_the_same_rows_give_the_same_interval():
+    values = np.random.default_rng(0).normal(size=50)
+    assert median_of(values, "a") == median_of(values, "a")
+
+
+def test_pairs_are_drawn_together():
+    # One quantity is twice the other: their ratio has no noise.
+    some = np.random.default_rng(0).uniform(1, 2, size=20)
+    pairs = [np.column_stack([2 * some, some])]
+    ratio = statistic_of(pairs, lambda drawn: np.divide(*drawn[0].mean(axis=1).T), "times")
+    assert (ratio.lower, ratio.upper) == pytest.approx((2, 2))
