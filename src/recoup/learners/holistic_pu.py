@@ -12,7 +12,7 @@ import numpy as np
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNumber, Words
 from recoup.exceptions import RecoupWarning
-from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, teacher_of
@@ -389,7 +389,7 @@ class HolisticPU(TorchPULearner):
 
         self._teacher.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(torch.cat(self._watched), SCORED_AT_ONCE)
+            chunks: Any = torch.split(torch.cat(self._watched), self._scored_at_once)
             views = (self._views.weak(self._rows.X[chunk]) for chunk in chunks)
             scores = torch.cat([scores_of(self._teacher, view) for view in views])
         self._history.append(scores.double().sigmoid().cpu().numpy())

@@ -15,7 +15,6 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners._training.contrast import contrastive_losses, k_means, nearest
 from recoup.learners._training.loop import (
     FEWEST_HELD_OUT,
-    SCORED_AT_ONCE,
     Select,
     TorchPULearner,
     share_threshold,
@@ -496,7 +495,7 @@ class LaGAM(TorchPULearner):
             return
         self._memory["neighbors"].fill_(passed > total / 8)
         places = self._rows.everything
-        chunks: Any = torch.split(places, SCORED_AT_ONCE)
+        chunks: Any = torch.split(places, self._scored_at_once)
         with torch.no_grad():
             seen = (self._seen(self._rows.X[chunk])[0] for chunk in chunks)
             points = torch.cat([self._points(features) for features in seen])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
-from recoup.learners._training.loop import SCORED_AT_ONCE, Select, TorchPULearner
+from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import last_layer, scores_of, with_features
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners._training.two_stage import clipped
@@ -379,7 +379,7 @@ class PULCPBF(TorchPULearner):
 
         self._fence.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(places, SCORED_AT_ONCE)
+            chunks: Any = torch.split(places, self._scored_at_once)
             return torch.cat([self._fence_of(self._rows.X[chunk]) for chunk in chunks])
 
     def _fence_loss(self, batch: Batch) -> Tensor:

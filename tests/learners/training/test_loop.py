@@ -17,6 +17,7 @@ from torch import nn
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import NNPU, PUSB, UPU, VPU
+from recoup.learners._training import loop
 from recoup.learners._training.networks import NETWORKS, network_for
 
 QUICK = {"alpha": 0.3, "epochs": 3, "random_state": 0}
@@ -174,6 +175,28 @@ def test_warm_start_goes_on():
     assert not np.array_equal(first, second)
     cold = clone(whole).set_params(warm_start=False).fit(X, s)
     assert np.array_equal(cold.decision_function(X), first)
+
+
+def test_large_images_are_scored_fewer_at_a_time(monkeypatch):
+    X, s, _ = rows()
+    learner = NNPU(network=small, **QUICK).fit(X, s)
+    whole = learner.decision_function(X)
+    sizes = []
+    monkeypatch.setattr(loop, "VALUES_AT_ONCE", 7 * X.shape[1])
+    kept = learner._scores
+
+    def counted(part, *others, **named):
+        sizes.append(len(part))
+        return kept(part, *others, **named)
+
+    monkeypatch.setattr(learner, "_scores", counted)
+    assert learner.decision_function(X) == pytest.approx(whole, abs=1e-5)
+    assert max(sizes) == 7
+    learner.shape_ = (1, 128, 128)
+    monkeypatch.undo()
+    assert learner._scored_at_once == 1024
+    learner.shape_ = (1, 28, 28)
+    assert learner._scored_at_once == loop.SCORED_AT_ONCE
 
 
 def test_networks_take_their_rows():
