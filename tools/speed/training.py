@@ -26,7 +26,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from recoup.learners import NNPU
-from recoup.learners._training.loop import _device, _places
+from recoup.learners._training.devices import usable_device
+from recoup.learners._training.loop import _places
 from recoup.learners._training.networks import lenet
 from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
 
@@ -150,7 +151,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--device", default="auto")
     asked = parser.parse_args()
-    device: torch.device = _device(asked.device, "training_speed")
+    device: torch.device = usable_device(asked.device, "training_speed")
     X, s = images(asked.rows)
     print(f"{asked.rows:,} images on {device}, torch {torch.__version__}")
     tensors = TensorDataset(torch.as_tensor(X), torch.as_tensor(s))

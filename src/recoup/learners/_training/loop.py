@@ -31,6 +31,7 @@ from recoup._core.constraints import (
 from recoup._core.optional import require
 from recoup._core.progress import progress_bar
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.devices import fast_products, own_randomness, usable_device
 from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
 from recoup.learners._training.risks import pu_risks
@@ -337,12 +338,12 @@ class TorchPULearner(PULearner):
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         caller = f"{type(self).__name__}.fit"
-        device = _device(self.device, caller)
+        device = usable_device(self.device, caller)
         self.pi_ = self._population_share(s)
         held = self._held_out(X, s, rng)
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
-        with _own_randomness(int(rng.integers(2**63)), device), _fast_products(device):
+        with own_randomness(int(rng.integers(2**63)), device), fast_products(device):
             rows = TrainingRows(self._tensor(X, device), *_places(s, held, self.scheme, device))
             if not (self.warm_start and hasattr(self, "network_")):
                 self.network_ = self._new_network(caller)
@@ -449,7 +450,7 @@ class TorchPULearner(PULearner):
 
     def _outputs(self, X: Any, network: nn.Module) -> FloatArray:
         """Return what a network makes of checked rows."""
-        device = _device(self.device, f"{type(self).__name__}.decision_function")
+        device = usable_device(self.device, f"{type(self).__name__}.decision_function")
         network.to(device)
         starts = range(0, len(X), self._scored_at_once)
         parts = [self._tensor(X[start : start + self._scored_at_once], device) for start in starts]
@@ -595,22 +596,6 @@ def _auc(labeled: Tensor, population: Tensor) -> float:
     return auc_pu(ScoreTable.from_arrays(s, scores))
 
 
-def _device(wanted: str, caller: str) -> torch.device:
-    import torch
-
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(wanted)
-        torch.empty(0, device=device)
-    except (RuntimeError, TypeError, AssertionError) as error:
-        raise InvalidInputError(
-            f"{caller} cannot compute on the device {brief(wanted)!r}: "
-            f"{brief(str(error).splitlines()[0], 200)} Take 'cpu' or 'auto'."
-        ) from error
-    return device
-
-
 def _places(
     s: NDArray[np.int_], held: NDArray[np.bool_], scheme: Scheme, device: torch.device
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -621,28 +606,3 @@ def _places(
     wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
     places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
     return places[0], places[1], places[2], places[3]
-
-
-@contextmanager
-def _fast_products(device: torch.device) -> Iterator[None]:
-    """Let a GPU round what goes into products of matrices, as it does in convolutions anyway."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-@contextmanager
-def _own_randomness(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch for a fit, and leave everybody else's random numbers as they were."""
-    import torch
-
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        yield
