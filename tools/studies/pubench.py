@@ -16,13 +16,15 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from recoup._core.files import write_file
 from recoup.bench import Store, read_plan
 from recoup.bench.exported import read_export
-from recoup.bench.job import Job
+from recoup.bench.job import Job, hashed
 from recoup.bench.runner import run_work, trials
 from recoup.bench.store import export
 
@@ -143,10 +145,26 @@ def add(store: Path) -> None:
             rows[row["run"]] = row
     order = sorted(rows.values(), key=lambda row: (row["dataset"], row["learner"], row["run"]))
     export(order, RESULTS)
-    path = FOLDER / "distributions.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(scores_of(Store(store)) | kept, allow_nan=False) + "\n")
+    _rewrite(FOLDER / "distributions.json", lambda kept: scores_of(Store(store)) | kept)
+    _rewrite(FOLDER / "machines.json", lambda kept: kept | machines(Store(store)))
     print(f"{len(order):,} runs in {RESULTS}")
+
+
+def machines(store: Store) -> dict[str, Any]:
+    """Return the machines and versions of packages that runs were made with, by a hash of them."""
+    found: dict[str, Any] = {}
+    for row in store.rows():
+        if row["status"] == "done":
+            details = store.details(row["run"])
+            made_with = {part: details[part] for part in ("hardware", "versions")}
+            name = hashed(made_with)
+            found.setdefault(name, made_with | {"runs": []})["runs"].append(row["run"])
+    return found
+
+
+def _rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    write_file(path, (json.dumps(change(kept), allow_nan=False) + "\n").encode())
 
 
 def main() -> None:
