@@ -77,9 +77,22 @@ def cell(claim: Claim, name: str) -> str:
     return str(value)
 
 
-def claim_table(claims: Iterable[Claim], *, with_reason: bool = False) -> str:
-    """Return what claims say, where, the effect, the verdict and its cause, as a table."""
-    names = (*SHORT, "reason") if with_reason else SHORT
+def claim_table(claims: Iterable[Claim], *, in_full: bool = False) -> str:
+    """Return what claims say, where, the effect, the verdict and its cause, as a table.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        What is shown.
+    in_full : bool, default=False
+        With the rule and the reason: for pages that do not show claims one by one.
+
+    Returns
+    -------
+    str
+        In Markdown.
+    """
+    names = (*SHORT[:2], "rule", *SHORT[2:], "reason") if in_full else SHORT
     rows = [[cell(claim, name) for name in names] for claim in claims]
     return markdown_table([COLUMNS[name] for name in names], rows)
 

@@ -116,7 +116,7 @@ def _exceptions(one: _Paper, link: str) -> list[str]:
     text = f"{verdict_sentence(one.claims)} [All of them]({link})."
     if not missed:
         return [text]
-    return [f"{text} Those that do not hold plainly:", claim_table(missed, with_reason=True)]
+    return [f"{text} Those that do not hold plainly:", claim_table(missed, in_full=True)]
 
 
 def _how(found: dict[str, _Paper]) -> str:

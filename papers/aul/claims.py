@@ -472,7 +472,9 @@ def _training_claims(found: Found) -> list[Claim]:
             effect=average,
             verdict=verdict,
             cause=cause,
-            reason=f"Largest gain: {gains[most]:+.1%}, {PUBLISHED[most].title}.",
+            reason=f"{len(PUBLISHED) - n} of the nine datasets are missing, and the paper does not "
+            f"say how it trains and judges. Largest gain: {gains[most]:+.1%}, "
+            f"{PUBLISHED[most].title}.",
         ),
         _concrete_claim(found, setting),
     ]
