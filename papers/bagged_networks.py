@@ -238,11 +238,12 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = self._standardized(validate_data(self, X, dtype=np.float64, reset=False))
-        program = _Numpy(rows, np.zeros(len(rows), bool))
+        # In single precision the last digits of a score depend on the rows beside it.
+        program = _Numpy(rows.astype(np.float64), np.zeros(len(rows), bool))
 
         def add_up(members: slice) -> FloatArray:
-            weights = _Weights(self.hidden_weights_[members], self.output_weights_[members])
-            return program.sum_probabilities(weights)
+            both: tuple[Any, Any] = (self.hidden_weights_[members], self.output_weights_[members])
+            return program.sum_probabilities(_Weights(*(part.astype(np.float64) for part in both)))
 
         n_members, n_hidden, _ = self.hidden_weights_.shape
         blocks = _blocks(n_members, n_hidden, program)
@@ -450,7 +451,7 @@ class _Numpy:
     block_units = 100
     threaded = True
 
-    def __init__(self, rows: Single, labeled: NDArray[np.bool_]) -> None:
+    def __init__(self, rows: Single | FloatArray, labeled: NDArray[np.bool_]) -> None:
         self.rows = rows
         self.signs = np.where(labeled, -1, 1).astype(rows.dtype)
 

@@ -203,7 +203,8 @@ def test_copies_of_a_row_share_their_fate():
     model = BaggedNetworks(n_members=20, max_epochs=3, random_state=0).fit(X, s)
     bags = bags_of(model, X, s)
     np.testing.assert_array_equal(bags[:, 100:], bags[:, 1:100:2])
-    np.testing.assert_array_equal(model.oob_scores_[100:], model.oob_scores_[1:100:2])
+    # Single precision: the last digits of a score depend on where a row stands among the others.
+    np.testing.assert_allclose(model.oob_scores_[100:], model.oob_scores_[1:100:2], rtol=1e-6)
 
 
 def test_an_unlabeled_copy_of_a_labeled_row_is_not_recognized():
