@@ -234,11 +234,13 @@ def _failures(distributions: Mapping[str, Any]) -> Any:
             "discriminator_edges",
         ),
     ]
-    if not any(distributions.get(learner) for learner in ("lbe", "pan")):
+    panels = [panel for panel in panels if distributions.get(panel[0])]
+    if not panels:
         return None
-    figure = _figure(13, 7)
+    n_rows = len(panels) // 3
+    figure = _figure(13, 3.5 * n_rows)
     for ax, (learner, title, prefix, groups, edges) in zip(
-        figure.subplots(2, 3).ravel(), panels, strict=True
+        figure.subplots(n_rows, 3).ravel(), panels, strict=True
     ):
         found = distributions.get(learner) or {}
         if edges not in found or not all(f"{prefix}_{group}" in found for group in groups):

@@ -41,6 +41,15 @@ def line_style(place: int) -> dict[str, Any]:
     }
 
 
+def _few_plain_ticks(axis: Any) -> None:
+    """Mark 1, 2 and 5 of each power of ten on a logarithmic axis, as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
 def legend_above(ax: Any, columns: int) -> None:
     """Add a legend where neither it nor slanted names below the axes cover anything."""
     ax.legend(
@@ -396,6 +405,7 @@ class TradeOffDisplay(_Display):
             if np.isfinite(x) and np.isfinite(y):
                 ax.annotate(str(place + 1), (x, y), ha="center", va="center", fontsize="x-small")
         ax.set_xscale("log")
+        _few_plain_ticks(ax.xaxis)
         across = "Seconds to train"
         if self.memory is not None and np.isfinite(self.memory).any():
             across += f"; largest point: {np.nanmax(self.memory) / 1e9:.3g} GB"
