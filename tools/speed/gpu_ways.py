@@ -48,8 +48,12 @@ def searched() -> Iterator[None]:
     """Let cuDNN try its kernels and take the fastest."""
     import torch
 
-    with mock.patch.object(torch.backends.cudnn, "benchmark", True):
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
         yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 @contextmanager
