@@ -81,6 +81,8 @@ reproduce: data $(VENV)/.installed-cluster
 	@if [ -f $(OUT)/pubench/results.parquet ]; then \
 	    $(BIN)/python -m papers.pubench.which_learner $(OUT)/pubench/results.parquet \
 	        $(dir $(OUT))which-learner.md || exit 1; \
+	    $(BIN)/python -m tools.studies.learner_page $(OUT)/pubench/results.parquet \
+	        $(dir $(OUT))learners-study.md || exit 1; \
 	fi
 
 study: $(VENV)/.installed

@@ -1,8 +1,8 @@
-"""How well do the learners do on real data, chosen honestly and with true labels?
+"""How well do the learners do on real data with alpha known, chosen honestly and by classes?
 
     python -m tools.studies.learners pack                      once, from RECOUP_DATA
     python -m tools.studies.learners run --jobs 2              goes on where it stopped
-    python -m tools.studies.learners write docs/learners-study.md
+    python -m tools.studies.learners write docs/learners-known-alpha.md
 
 A tenth of the training positives carry a label, chosen at random; the share of hidden positives is
 given as it is. In the case-control design labeled and unlabeled rows are disjoint samples. Test
@@ -335,7 +335,11 @@ def write(found: list[dict[str, Any]], page: Path | None) -> None:
     from recoup.learners.reported import reported_accuracies
 
     results = [row for row in found if "error" not in row]
-    parts = ["# Learners on real data, measured", __doc__.split("\n\n")[2].strip(), about(results)]
+    parts = [
+        "# Learners with alpha known, measured",
+        __doc__.split("\n\n")[2].strip(),
+        about(results),
+    ]
     parts += ["## All learners, accuracy, case-control", overview(results)]
     order = dict.fromkeys((*NETWORKS, *VARIANTS, "puet", *CLASSICAL, "pn"))
     columns = [(protocol, kind) for protocol in ("honest", "oracle") for kind in ("accuracy", "f1")]

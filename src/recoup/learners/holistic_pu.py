@@ -14,7 +14,7 @@ from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNu
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_parts
 from recoup.learners._training.teachers import follow, teacher_of
 from recoup.learners._training.views import Views, views_of
 from recoup.learners.base import LearnerTags, Presets
@@ -389,8 +389,8 @@ class HolisticPU(TorchPULearner):
 
         self._teacher.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(torch.cat(self._watched), self._scored_at_once)
-            views = (self._views.weak(self._rows.X[chunk]) for chunk in chunks)
+            parts = in_parts(self._rows.X, torch.cat(self._watched))
+            views = (self._views.weak(part) for part in parts)
             scores = torch.cat([scores_of(self._teacher, view) for view in views])
         self._history.append(scores.double().sigmoid().cpu().numpy())
         if epoch == self.trend_epochs - 1:

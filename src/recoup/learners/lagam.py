@@ -21,7 +21,7 @@ from recoup.learners._training.loop import (
 )
 from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
-from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_turns
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_parts, in_turns
 from recoup.learners._training.views import Views, views_of
 from recoup.learners.base import LearnerTags, Presets
 from recoup.scores.folds import PUStratifiedKFold
@@ -495,9 +495,8 @@ class LaGAM(TorchPULearner):
             return
         self._memory["neighbors"].fill_(passed > total / 8)
         places = self._rows.everything
-        chunks: Any = torch.split(places, self._scored_at_once)
         with torch.no_grad():
-            seen = (self._seen(self._rows.X[chunk])[0] for chunk in chunks)
+            seen = (self._seen(part)[0] for part in in_parts(self._rows.X, places))
             points = torch.cat([self._points(features) for features in seen])
         self._memory["cluster"].index_copy_(0, places, k_means(points, self.clusters))
 

@@ -10,7 +10,7 @@ from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNu
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import last_layer, scores_of, with_features
-from recoup.learners._training.stages import Batch, Stage
+from recoup.learners._training.stages import Batch, Stage, in_parts
 from recoup.learners._training.two_stage import clipped
 from recoup.learners._training.views import views_of
 from recoup.learners.base import LearnerTags, Presets
@@ -379,8 +379,7 @@ class PULCPBF(TorchPULearner):
 
         self._fence.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(places, self._scored_at_once)
-            return torch.cat([self._fence_of(self._rows.X[chunk]) for chunk in chunks])
+            return torch.cat([self._fence_of(part) for part in in_parts(self._rows.X, places)])
 
     def _fence_loss(self, batch: Batch) -> Tensor:
         import torch

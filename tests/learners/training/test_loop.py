@@ -17,7 +17,7 @@ from torch import nn
 from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import NNPU, PUSB, UPU, VPU
-from recoup.learners._training import loop
+from recoup.learners._training import stages
 from recoup.learners._training.networks import NETWORKS, network_for
 
 QUICK = {"alpha": 0.3, "epochs": 3, "random_state": 0}
@@ -182,7 +182,7 @@ def test_large_images_are_scored_fewer_at_a_time(monkeypatch):
     learner = NNPU(network=small, **QUICK).fit(X, s)
     whole = learner.decision_function(X)
     sizes = []
-    monkeypatch.setattr(loop, "VALUES_AT_ONCE", 7 * X.shape[1])
+    monkeypatch.setattr(stages, "VALUES_AT_ONCE", 7 * X.shape[1])
     kept = learner._scores
 
     def counted(part, *others, **named):
@@ -192,11 +192,9 @@ def test_large_images_are_scored_fewer_at_a_time(monkeypatch):
     monkeypatch.setattr(learner, "_scores", counted)
     assert learner.decision_function(X) == pytest.approx(whole, abs=1e-5)
     assert max(sizes) == 7
-    learner.shape_ = (1, 128, 128)
     monkeypatch.undo()
-    assert learner._scored_at_once == 1024
-    learner.shape_ = (1, 28, 28)
-    assert learner._scored_at_once == loop.SCORED_AT_ONCE
+    assert stages.scored_at_once(np.empty((0, 1, 128, 128))) == 1024
+    assert stages.scored_at_once(np.empty((0, 1, 28, 28))) == stages.SCORED_AT_ONCE
 
 
 def test_networks_take_their_rows():

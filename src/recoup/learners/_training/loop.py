@@ -35,7 +35,14 @@ from recoup.learners._training.devices import fast_products, own_randomness, usa
 from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
 from recoup.learners._training.risks import pu_risks
-from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
+from recoup.learners._training.stages import (
+    Epoch,
+    Stage,
+    TrainingRows,
+    in_parts,
+    layout_of,
+    scored_at_once,
+)
 from recoup.learners.base import PULearner
 from recoup.metrics.area import auc_pu
 from recoup.metrics.point import macro_f1
@@ -53,10 +60,6 @@ Select = Literal["auto", "accuracy", "auc", "loss"]
 FEWEST_HELD_OUT = 4
 # Epochs without a gain after which a stage that judges itself ends.
 STALLED = 5
-# Rows that are scored at once, and values that they may have together: a network for images makes
-# dozens of numbers of each.
-SCORED_AT_ONCE = 2**14
-VALUES_AT_ONCE = 2**24
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -452,8 +455,9 @@ class TorchPULearner(PULearner):
         """Return what a network makes of checked rows."""
         device = usable_device(self.device, f"{type(self).__name__}.decision_function")
         network.to(device)
-        starts = range(0, len(X), self._scored_at_once)
-        parts = [self._tensor(X[start : start + self._scored_at_once], device) for start in starts]
+        at_once = scored_at_once(X)
+        starts = range(0, len(X), at_once)
+        parts = [self._tensor(X[start : start + at_once], device) for start in starts]
         scores = [self._scores(part, network=network).double().cpu().numpy() for part in parts]
         return np.concatenate(scores)
 
@@ -469,14 +473,9 @@ class TorchPULearner(PULearner):
         was_training = network.training
         network.eval()
         with torch.no_grad():
-            chunks: Any = torch.split(places, self._scored_at_once)
-            scores = torch.cat([scores_of(network, X[chunk]) for chunk in chunks])
+            scores = torch.cat([scores_of(network, part) for part in in_parts(X, places)])
         network.train(was_training)
         return scores
-
-    @property
-    def _scored_at_once(self) -> int:
-        return min(max(VALUES_AT_ONCE // math.prod(self.shape_), 1), SCORED_AT_ONCE)
 
     def _offset(self, rows: TrainingRows) -> float:
         if type(self)._find_offset is TorchPULearner._find_offset and not self.cuts_by_share:

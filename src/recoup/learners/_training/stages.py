@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from recoup.learners._training.loop import TorchPULearner
 
 LEAST_LABELED_BATCH = 16
+# Rows that are scored at once, and values that they may have together.
+SCORED_AT_ONCE = 2**14
+VALUES_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True)
@@ -442,6 +445,20 @@ def in_turns(rng: np.random.Generator, n: int, steps: int, batch: int) -> NDArra
     """Deal n places into batches, all of them once before any comes again."""
     turns = [rng.permutation(n) for _ in range(-(-steps * batch // n))]
     return np.concatenate([*turns, np.empty(0, int)])[: steps * batch].reshape(steps, batch)
+
+
+def scored_at_once(X: Any) -> int:
+    """Say how many rows are scored at once; of large images fewer, of which much more is made."""
+    values: int = math.prod(X.shape[1:])
+    return min(max(VALUES_AT_ONCE // values, 1), SCORED_AT_ONCE)
+
+
+def in_parts(X: Tensor, places: Tensor) -> Iterator[Tensor]:
+    """Yield the rows at some places, as many as are scored at once."""
+    import torch
+
+    chunks: Any = torch.split(places, scored_at_once(X))
+    return (X[chunk] for chunk in chunks)
 
 
 def layout_of(rows: Tensor) -> Any:
