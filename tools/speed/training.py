@@ -27,9 +27,8 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from recoup.learners import NNPU
 from recoup.learners._training.devices import usable_device
-from recoup.learners._training.loop import _places
 from recoup.learners._training.networks import lenet
-from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
+from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of, places_of
 
 BATCH, PI, SEED = 256, 0.49, 0
 
@@ -97,7 +96,7 @@ def our_epochs(
     learner.pi_, learner.shape_, learner._memory = PI, X.shape[1:], {}
     learner.center_, learner.spread_ = np.float32(0), np.float32(1)
     held = np.zeros(len(s), bool)
-    rows = TrainingRows(learner._tensor(X, device), *_places(s, held, "case-control", device))
+    rows = TrainingRows(learner._tensor(X, device), *places_of(s, held, "case-control", device))
     network: Any = lenet(X.shape[1:])
     learner.network_ = network.to(device, memory_format=layout_of(rows.X))
     epoch = Epoch(learner, Stage(learner._loss, epochs, 3e-4, 1e-4), rows)

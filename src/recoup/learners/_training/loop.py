@@ -41,6 +41,7 @@ from recoup.learners._training.stages import (
     TrainingRows,
     in_parts,
     layout_of,
+    places_of,
     scored_at_once,
 )
 from recoup.learners.base import PULearner
@@ -347,7 +348,7 @@ class TorchPULearner(PULearner):
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
         with own_randomness(int(rng.integers(2**63)), device), fast_products(device):
-            rows = TrainingRows(self._tensor(X, device), *_places(s, held, self.scheme, device))
+            rows = TrainingRows(self._tensor(X, device), *places_of(s, held, self.scheme, device))
             if not (self.warm_start and hasattr(self, "network_")):
                 self.network_ = self._new_network(caller)
             self.network_.to(device, memory_format=layout_of(rows.X))
@@ -593,15 +594,3 @@ def _auc(labeled: Tensor, population: Tensor) -> float:
     scores = np.concatenate([labeled.cpu().numpy(), population.cpu().numpy()])
     s = np.repeat([1, 0], [len(labeled), len(population)])
     return auc_pu(ScoreTable.from_arrays(s, scores))
-
-
-def _places(
-    s: NDArray[np.int_], held: NDArray[np.bool_], scheme: Scheme, device: torch.device
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the places of labeled and of population rows, to train on and to stop by."""
-    import torch
-
-    population = np.ones(len(s), bool) if scheme == "single-sample" else s == 0
-    wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
-    places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
-    return places[0], places[1], places[2], places[3]

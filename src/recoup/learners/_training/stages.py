@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recoup._core.checks import Scheme
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.networks import SMALL_SIDE, scores_of
 
@@ -237,6 +238,18 @@ class TrainingRows:
         mask = torch.zeros(len(self.X), dtype=torch.bool, device=self.X.device)
         mask[torch.cat([self.labeled, self.held_labeled])] = True
         return mask
+
+
+def places_of(
+    s: NDArray[np.int_], held: NDArray[np.bool_], scheme: Scheme, device: torch.device
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the places of labeled and of population rows, to train on and to stop by."""
+    import torch
+
+    population = np.ones(len(s), bool) if scheme == "single-sample" else s == 0
+    wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
+    places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
+    return places[0], places[1], places[2], places[3]
 
 
 class Epoch:
