@@ -144,10 +144,10 @@ def test_recovered_accuracy_is_unbiased():
     learner.center_, learner.spread_ = np.float32(0), np.float32(1)
     learner.network_ = nn.Identity()
     device = torch.device("cpu")
-    from recoup.learners._training.loop import _places
+
     from recoup.learners._training.stages import TrainingRows
 
-    places = _places(s, np.ones(n, bool), "single-sample", device)
+    places = stages.places_of(s, np.ones(n, bool), "single-sample", device)
     judge = learner.set_params(select="accuracy")._judge(
         TrainingRows(learner._tensor(X, device), *places), "test"
     )
