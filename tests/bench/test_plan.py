@@ -1,5 +1,8 @@
 """Plans are read strictly, and expand into all combinations."""
 
+import subprocess
+import sys
+
 import pytest
 
 from recoup.bench import Plan, read_plan, shipped_plans
@@ -175,6 +178,25 @@ def test_plans_that_come_with_recoup():
     assert len(smoke.seeds) == 3
     assert len(smoke.mechanisms) == 2
     assert len(smoke.protocols) == 2
+
+
+def test_plans_are_read_without_the_packages_of_their_learners():
+    """A plain install has neither torch nor numba; only running a plan needs them."""
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "numba"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from recoup.bench.plan import read_plan, shipped_plans
+print(sum(len(read_plan(name).jobs()) for name in shipped_plans()) > 1000)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "True\n"
 
 
 def test_smoke_needs_no_files():

@@ -167,6 +167,7 @@ class PULearner(ClassifierMixin, BaseEstimator):
     def _fit_rows(self, X: Any, s: Any, **per_row: NDArray[Any] | None) -> Self:
         """Check the rows, settle alpha, and hand all to ``_fit``, with what else rows carry."""
         caller = f"{type(self).__name__}.fit"
+        self._require_packages()
         self._check_settings(caller)
         labels = checked_labels(s, caller)
         X = self._checked_rows(X, reset=True)
@@ -257,6 +258,9 @@ class PULearner(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _decide(self, X: Any) -> FloatArray:
         """Score checked rows; above zero means positive, where that is known."""
+
+    def _require_packages(self) -> None:
+        """Say which package is missing, before any row is read."""
 
     def _check_settings(self, caller: str) -> None:
         """Refuse parameters that can never work, before any row is read.

@@ -297,6 +297,5 @@ class PUET(PULearner):
         self._check_unmasked(X, reset)
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
 
-    def _check_settings(self, caller: str) -> None:
+    def _require_packages(self) -> None:
         require("numba", purpose="PUET", install="'recoup[trees]'")
-        super()._check_settings(caller)

@@ -317,9 +317,8 @@ class TorchPULearner(PULearner):
                 state[name] = copy.deepcopy(value).cpu()
         return state
 
-    def _check_settings(self, caller: str) -> None:
+    def _require_packages(self) -> None:
         require("torch", purpose=type(self).__name__, install="'recoup[torch]'")
-        super()._check_settings(caller)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         caller = f"{type(self).__name__}.{'fit' if reset else 'decision_function'}"
