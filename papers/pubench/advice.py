@@ -212,7 +212,13 @@ def by_kind(rows: Sequence[Row], scheme: str) -> list[Situation]:
         if (row["scheme"], row["mechanism"], row["label_frequency"]) == (scheme, "scar", TENTH)
     ]
     design = "" if scheme == "single-sample" else f", {scheme}"
-    everything = situation(f"all kinds together{design}", chosen)
+    title = f"all kinds together{design}"
+    several = len({kind_of(row["dataset"]) for row in chosen if row["status"] == "done"}) > 1
+    everything = (
+        situation(title, chosen)
+        if several
+        else Situation(title, (), (), float("nan"), "There are runs of one kind of data at most.")
+    )
     kinds = [
         situation(f"{kind}{design}", [row for row in chosen if kind_of(row["dataset"]) == kind])
         for kind in ("tables", *(kind for kind in KINDS if kind != "tables"))

@@ -103,8 +103,7 @@ def bias() -> tuple[Finding, ...]:
     few = "Datasets with all four mechanisms, two or more; c = 0.05 (5.2, Figures 6, 14 to 16)"
     many = "Datasets with all four mechanisms, two or more; c = 0.5 (5.2, Figures 6, 14 to 16)"
     drawn = (
-        "Seeds are drawn again within each dataset; with one seed, datasets, if there are three; "
-        "with fewer, noise is added as large as over the seeds with c = 0.1."
+        "Seeds are drawn again within each dataset; with one seed, datasets, if there are three."
     )
     lost = "macro-F1 with labels at random less the mean of S2, S3 and S4"
     others = tuple(name for name in PU_METHODS if name not in RISK)

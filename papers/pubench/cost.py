@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from papers.claims import changed
 from papers.experiment import Effect, Verdict
 from papers.pubench.finding import Finding, Judgement
 from papers.pubench.intervals import above, all_of, below, exponential, over_seeds
@@ -169,9 +170,14 @@ def cost() -> tuple[Finding, ...]:
         ),
         Finding(
             "nnPU, PUSB, VPU, Robust-PU and Dist-PU need less than 1 GB.",
-            any_gpu,
-            "The largest mean peak of GPU memory of the five on any dataset is below 1 GB. Data "
-            f"that lie on the GPU count. {ONE_DEVICE}",
+            shown,
+            changed(
+                "The largest mean peak of GPU memory of the five on any of these datasets that was "
+                f"run is below 1 GB. Data that lie on the GPU count. {ONE_DEVICE}",
+                old="the same over all datasets",
+                says="does not hold, 1.08 GB on MNIST, where the supervised one needs 0.98",
+                why="the paper's figure has three datasets",
+            ),
             "less than 1 GB",
             COST,
             seeded(
@@ -179,6 +185,7 @@ def cost() -> tuple[Finding, ...]:
                 lambda effect, _: below(effect, 1),
                 "GB",
                 conditions=MEMORY,
+                datasets=SHOWN,
                 needed=LIGHT,
                 pool=(),
                 least=1,

@@ -30,13 +30,11 @@ def over_seeds(
     unit: str,
     *,
     limits: tuple[float, float] = (-np.inf, np.inf),
-    borrowed: Sequence[FloatArray] | None = None,
 ) -> Effect:
     """Return a number computed from means over seeds, with a 95% interval.
 
     Seeds are drawn again within each dataset, which all stay. Where a dataset has one seed only,
-    datasets are drawn again instead, if there are three or more; with fewer, noise is added as
-    other runs of the same methods have it.
+    datasets are drawn again instead, if there are three or more.
 
     Parameters
     ----------
@@ -48,8 +46,6 @@ def over_seeds(
         Of the number.
     limits : (float, float)
         Least and largest value that the number can have.
-    borrowed : sequence of ndarray of shape (..., n_seeds), optional
-        Other runs of what is in each block, or of what it can be broadcast to, with several seeds.
     """
     means = np.array([block.mean(axis=-1) for block in blocks])
     value = float(statistic(means))
@@ -64,11 +60,6 @@ def over_seeds(
         n = len(blocks)
         freedom, stretch = n - 1, float(np.sqrt(n / (n - 1)))
         values = [float(statistic(means[rng.integers(n, size=n)])) for _ in range(N_DRAWS)]
-    elif borrowed is not None and min(block.shape[-1] for block in borrowed) > 1:
-        stretch, freedom = 1.0, sum(block.shape[-1] - 1 for block in borrowed)
-        spreads = np.array([block.std(axis=-1, ddof=1) for block in borrowed])
-        noise = spreads * rng.normal(size=(N_DRAWS, *means.shape))
-        values = [float(statistic(means + one)) for one in noise]
     else:
         raise Missing("one seed on fewer than three datasets gives no interval")
     spread = stretch * float(np.sqrt(np.nanmean((np.array(values) - value) ** 2)))

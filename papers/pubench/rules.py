@@ -62,21 +62,10 @@ def seeded(
             lambda means: measure(sample, means),
             shown,
             limits=limits,
-            borrowed=_conventional(view, sample, conditions),
         )
         return Judgement(effect, decide(effect, sample), note=sample.note)
 
     return judge
-
-
-def _conventional(
-    view: View, sample: Sample, conditions: Sequence[Condition]
-) -> list[FloatArray] | None:
-    """Return the same metrics with c = 0.1 and labels at random; None where some are missing."""
-    usual = [Condition(condition.metric) for condition in conditions]
-    found = [view.block(dataset, sample.methods, usual) for dataset in sample.datasets]
-    whole = [block for block in found if block is not None]
-    return whole if len(whole) == len(found) else None
 
 
 def spread_ratio(

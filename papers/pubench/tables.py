@@ -26,6 +26,8 @@ from recoup._core.text import DASH, show_p
 from recoup.bench.job import is_lent
 
 LONGEST_REASON = 160
+ONE_CLASS = "†"
+"""Marks a method that calls all test rows one class, with every seed."""
 
 
 def accuracy_table(view: View) -> str:
@@ -43,7 +45,9 @@ def accuracy_table(view: View) -> str:
                 continue
             spread = f" ± {values.std(ddof=1):.1f}" if len(values) > 1 else ""
             mean = values.mean()
-            cells.append(f"{mean:.1f}{spread} ({published:.1f}, {mean - published:+.1f})")
+            recalls = view.values(method, dataset, Condition("recall")).values()
+            mark = ONE_CLASS if recalls and all(recall in (0.0, 1.0) for recall in recalls) else ""
+            cells.append(f"{mean:.1f}{spread}{mark} ({published:.1f}, {mean - published:+.1f})")
         rows.append(cells)
     return markdown_table(["method", *DATASET_TITLES.values()], rows)
 
@@ -71,7 +75,7 @@ def p_value_table(view: View) -> str:
         for dataset in DATASETS:
             p, apart = ours.get((method, dataset), (np.nan, 0.0))
             mark = "**" if p < LEVEL else ""
-            sign = "" if np.isnan(p) else "+" if apart > 0 else "-"
+            sign = "+" if apart > 0 else "-" if apart < 0 else ""
             said = show_p(printed[method, dataset])
             cells.append(f"{mark}{sign}{show_p(p)}{mark} ({said})")
         rows.append(cells)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from papers.experiment import markdown_table
@@ -38,9 +39,10 @@ same runs as [the page about PU-Bench](papers/pubench/index.md), by the same com
 
 A rank is an average over datasets by accuracy on test rows, 1 the best; its 95% interval is for
 other seeds on the same datasets. Learners in bold cannot be told from the first: the interval of
-how many points of accuracy they lie behind it, over seeds, holds 0. With two to four datasets of a
-kind, none of this is a promise for yours: train two or three of the first group and [compare
-them](guide.md) on your own rows."""
+how many points of accuracy they lie behind it, over seeds, holds 0. Each interval is for one
+comparison; over all of them together still fewer could be told apart. With so few datasets of a
+kind none of this is a promise for yours, and one dataset is no advice at all: train two or three of
+the first group and [compare them](guide.md) on your own rows."""
 
 COLUMNS = ("learner", "rank", "accuracy", "points behind", "AUC", "time")
 
@@ -84,7 +86,11 @@ def _in_short(
     single: Sequence[Situation], labels: Sequence[Situation], bias: Sequence[Situation]
 ) -> str:
     every = (*single, *labels, *bias)
-    lines = [_sentence(found) for found in every if found.places]
+    lines = [_sentence(found) for found in every if len(found.datasets) > 1]
+    alone = {found.datasets: found for found in reversed(every) if len(found.datasets) == 1}
+    for (dataset,), found in alone.items():
+        title = f"{title_of(dataset)} alone, which is no advice for other data"
+        lines.append(_sentence(replace(found, title=title)))
     if absent := [found.title for found in every if not found.places]:
         lines.append(f"Cannot be told, as there are too few runs: {'; '.join(absent)}.")
     return "\n".join(f"- {line}" for line in lines)
@@ -125,12 +131,12 @@ def _sections(found: Sequence[Situation]) -> list[str]:
             "" if math.isnan(one.ceiling) else f" With all classes known: {_percent(one.ceiling)}."
         )
         parts.append(f"On {names}.{ceiling} {one.missing}".strip())
+        tied = one.tied
         shown = [
             (number, place)
             for number, place in enumerate(one.places)
-            if number < SHOWN or place.learner in ALWAYS
+            if number < SHOWN or place in tied or place.learner in ALWAYS
         ]
-        tied = one.tied
         rows = [
             [
                 f"**`{place.learner}`**" if place in tied else f"`{place.learner}`",
@@ -190,13 +196,13 @@ def _open(found: Sequence[Situation]) -> str:
     absent = [one.title for one in found if not one.places]
     lines = [f"- Too few runs: {'; '.join(absent)}."] if absent else []
     lines += [
-        f"- {one.title[0].upper()}{one.title[1:]}: {len(one.tied)} of {len(one.places)} learners "
-        "cannot be told from the first."
+        f"- {one.title[0].upper()}{one.title[1:]}: {len(one.tied) - 1} of {len(one.places) - 1} "
+        "other learners cannot be told from the first."
         for one in found
         if one.places and not one.is_told
     ]
     lines += [
-        "- Other data than these: every kind has two to four datasets, and all text goes through "
+        "- Other data than these: no kind has more than four datasets, and all text goes through "
         "one sentence encoder.",
         "- Other settings of the learners: each has one, its default, for all datasets.",
     ]

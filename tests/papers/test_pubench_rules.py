@@ -406,10 +406,8 @@ def test_with_one_seed_datasets_are_drawn_again():
     assert verdict(finding, **three) == "holds"
 
 
-@pytest.mark.parametrize(("noise", "said"), [(0.001, "holds"), (0.3, "cannot be told")])
-def test_with_one_seed_on_two_datasets_noise_is_that_of_a_tenth_of_the_labels(noise, said):
+def test_one_seed_on_two_datasets_tells_nothing():
     finding = found(bias, "more accurate with few biased")
     alone = made_up_rows(**with_bias(shift(vae_pu=biased(-0.1)), seeds=(2,)))
-    usual = made_up_rows(shift(), datasets=(CIFAR, SPAM), noise=noise)
-    assert heard(finding, study_of(alone).paper).verdict == "cannot be told"
-    assert heard(finding, study_of([*alone, *usual]).paper).verdict == said
+    usual = made_up_rows(shift(), datasets=(CIFAR, SPAM), noise=0.001)
+    assert heard(finding, study_of([*alone, *usual]).paper).verdict == "cannot be told"

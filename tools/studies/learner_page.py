@@ -34,9 +34,8 @@ seeds had a part in choosing settings.
 
 Figures are in percent: mean ± standard deviation over seeds, lowest (number of seeds). *Alpha* is
 by how much the alpha that a learner went by was off on average. The last column is PU-Bench's Table
-1, by another protocol, which it calls accuracy; where one class is larger it fits F1 better. With
-alpha known the learners were measured [before](learners-known-alpha.md). [Which learner
-when](which-learner.md) ranks them.
+1, by another protocol, which it calls accuracy. With alpha known the learners were measured
+[before](learners-known-alpha.md). [Which learner when](which-learner.md) ranks them.
 
 `python -m tools.studies.learner_page` makes this page."""
 
