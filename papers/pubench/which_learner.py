@@ -40,7 +40,8 @@ same runs as [the page about PU-Bench](papers/pubench/index.md), by the same com
 A rank is an average over datasets by accuracy on test rows, 1 the best; its 95% interval is for
 other seeds on the same datasets. Learners in bold cannot be told from the first: the interval of
 how many points of accuracy they lie behind it, over seeds, holds 0. Each interval is for one
-comparison; over all of them together still fewer could be told apart. With so few datasets of a
+comparison; over all of them together still fewer could be told apart. Time is that of a fit,
+without the estimate of alpha that all learners of a cell share. With so few datasets of a
 kind none of this is a promise for yours, and one dataset is no advice at all: train two or three of
 the first group and [compare them](guide.md) on your own rows."""
 

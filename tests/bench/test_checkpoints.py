@@ -1,14 +1,17 @@
 """Weights are kept whenever they are the best so far, in a file for each run."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import load_file
 
 from recoup.bench import Job, Plan, run_plan
 from recoup.bench.checkpoints import keeping
 from recoup.bench.trial import measure_trial
+from recoup.exceptions import InvalidInputError
 
 JOB = Job("iris", "case-control", "scar", 0.8, 0.0, "nnpu", {"epochs": 3}, 2, "pubench")
 
@@ -53,3 +56,18 @@ def test_a_plan_keeps_weights_on_request(tmp_path):
     assert [path.stem for path in folder.iterdir()] == [
         job.run for job in plan.jobs() if job.key == "nnpu"
     ]
+
+
+def test_the_file_has_the_name_of_the_training_that_it_comes_from(tmp_path):
+    oracle = replace(JOB, protocol="oracle")
+    measure_trial(oracle.definition, checkpoints=str(tmp_path))
+    (file,) = tmp_path.iterdir()
+    assert file.stem == replace(JOB, protocol="honest").run
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_trained(tmp_path):
+    (tmp_path / "file").write_text("")
+    plan = Plan(datasets=["iris"], learners=["nnpu"], label_frequencies=[0.8])
+    with pytest.raises(InvalidInputError, match="cannot keep checkpoints"):
+        run_plan(plan, tmp_path / "runs.sqlite", checkpoints=tmp_path / "file")
+    assert not (tmp_path / "runs.sqlite").exists()

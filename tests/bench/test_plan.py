@@ -99,6 +99,7 @@ protocols: [honest, oracle]
             "'honest', 'oracle' or 'pubench'",
         ),
         ("{datasets: [iris], learners: [naive], alpha: magic}", "magic"),
+        ("{datasets: [iris], learners: [naive], alpha: relesed}", "Did you mean 'released'"),
         ("{datasets: [iris], learners: [naive], limits: {time: soon}}", "a span of time"),
         ("{datasets: [iris], learners: [naive], limits: {memory: 3XB}}", "an amount of memory"),
         ("datasets: [iris]\nlearners: [naive]\nlearners: [nnpu]", "'learners' comes twice"),

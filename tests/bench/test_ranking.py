@@ -426,3 +426,14 @@ def test_a_whole_benchmark_takes_seconds():
     assert len(standing.results) == 8 * 20 * 18
     # There is nothing to be found.
     assert standing.friedman.p_value > 0.01
+
+
+def test_a_learner_with_two_kinds_of_alpha_counts_as_two():
+    known, own = (
+        [one | {"alpha": alpha, "accuracy": one["accuracy"] - lost} for one in study()]
+        for alpha, lost in (("known", 0.0), ("own", 0.05))
+    )
+    standing = rank_learners([*known, *own], baseline="nnpu, alpha known")
+    names = {item.learner for item in standing.ranks}
+    assert {"nnpu, alpha known", "nnpu, alpha own"} <= names
+    assert {item.learner for item in rank_learners(own).ranks} == set(LEVELS) - {"pn"}

@@ -200,6 +200,30 @@ def test_alpha_goes_only_to_learners_that_need_one():
         assert (learner.alpha == draw_rows(job).alpha) == needs
 
 
+def test_who_goes_by_no_alpha_is_judged_with_what_a_user_has():
+    """Not with the true alpha, unless the plan says that it is known."""
+    found = {
+        alpha: execute(trial.measure_trial, short("vpu", alpha=alpha).definition)["row"]
+        for alpha in ("known", "own")
+    }
+    assert {row["alpha_used"] for row in found.values()} == {None}
+    assert found["known"]["accuracy"] == found["own"]["accuracy"]
+    scores = [row["recovered_accuracy"] for row in found.values()]
+    assert scores[0] is not None
+    assert scores[0] != scores[1]
+
+
+def test_scoring_the_test_rows_is_no_memory_of_the_fit():
+    with trial.PeakMemory("cpu") as peak:
+        peak.lap()
+        taken = np.ones(40_000_000)
+        assert taken.sum() > 0
+        del taken
+        peak.forget()
+        later = peak.lap()["memory"]
+    assert max(later, peak.main) < 100e6
+
+
 def test_own_alpha_is_estimated_once_for_all_learners(monkeypatch, tmp_path):
     monkeypatch.setenv("RECOUP_CACHE", str(tmp_path))
     trial_data._estimated.cache_clear()

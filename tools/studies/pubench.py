@@ -7,7 +7,7 @@
 Runs are those of the shipped plans ``pubench-*`` and ``honest-*``. What the committed table has, or
 the store, is not run again, so that any machine can do a part: let ``RECOUP_DATA`` name the
 datasets, run for as long as there is time, and bring the store home. Datasets that are not at hand
-are left for later. Small tables and vectors share a GPU by twenty, images by ten.
+are left for later. ``--slots 20`` suits tables and vectors, ``--slots 10`` images.
 """
 
 from __future__ import annotations
@@ -139,14 +139,16 @@ def add(store: Path) -> None:
     from papers.pubench.scores import scores_of
 
     rows = {row["run"]: row for row in (read_export(RESULTS) if RESULTS.exists() else [])}
+    taken = set()
     for row in Store(store).rows():
         # GPUs do not repeat a run to the digit: what was published stays.
         if rows.get(row["run"], {}).get("status") != "done":
             rows[row["run"]] = row
+            taken.add(row["run"])
     order = sorted(rows.values(), key=lambda row: (row["dataset"], row["learner"], row["run"]))
     export(order, RESULTS)
     _rewrite(FOLDER / "distributions.json", lambda kept: scores_of(Store(store)) | kept)
-    _rewrite(FOLDER / "machines.json", lambda kept: kept | machines(Store(store)))
+    _rewrite(FOLDER / "machines.json", lambda kept: _joined(kept, machines(Store(store)), taken))
     print(f"{len(order):,} runs in {RESULTS}")
 
 
@@ -159,6 +161,17 @@ def machines(store: Store) -> dict[str, Any]:
             made_with = {part: details[part] for part in ("hardware", "versions")}
             name = hashed(made_with)
             found.setdefault(name, made_with | {"runs": []})["runs"].append(row["run"])
+    return found
+
+
+def _joined(kept: dict[str, Any], new: dict[str, Any], taken: set[str]) -> dict[str, Any]:
+    """Add the runs that were taken to those that each machine is known to have made."""
+    found = dict(kept)
+    for name, machine in new.items():
+        before = found.get(name, {}).get("runs", [])
+        runs = sorted({*before, *(run for run in machine["runs"] if run in taken)})
+        if runs:
+            found[name] = machine | {"runs": runs}
     return found
 
 

@@ -39,4 +39,5 @@ class Expected:
         """Say what runs will take together; None where nothing is known."""
         if not self._means:
             return None
-        return sum(map(self.seconds, jobs)) / max(workers, 1)
+        trainings = {job.training: job for job in jobs}
+        return sum(map(self.seconds, trainings.values())) / max(workers, 1)

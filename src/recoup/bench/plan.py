@@ -321,7 +321,14 @@ class Plan(Part):
     @classmethod
     def _check_alpha(cls, alpha: str) -> str:
         from recoup._core.prior import estimation_method
+        from recoup._core.registry import registered
 
+        words = (KNOWN, OWN, RELEASED, "estimate", *registered("priors"))
+        if alpha not in words:
+            raise InvalidInputError(
+                f"{CALLER} knows no alpha {brief(alpha)!r}.{did_you_mean(str(alpha), words)} "
+                f"Choose one of: {', '.join(words)}."
+            )
         if alpha not in (KNOWN, OWN, RELEASED):
             estimation_method(alpha, 1.0, CALLER)
         return alpha
@@ -459,7 +466,12 @@ def _check_values(key: str, preset: str | None, params: dict[str, Any]) -> None:
     """Refuse parameters that a learner would refuse in each of its runs."""
     from recoup.learners import make
 
-    given = {name: value for name, value in params.items() if (name, value) != ("alpha", KNOWN)}
+    words = {("alpha", KNOWN), ("alpha", RELEASED)}
+    given = {
+        name: value
+        for name, value in params.items()
+        if not (isinstance(value, str) and (name, value) in words)
+    }
     make(key, preset=preset, **given)._check_settings(f"{CALLER} with {key}")
 
 

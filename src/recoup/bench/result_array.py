@@ -191,6 +191,10 @@ def result_array(
     everything = renamed(rows)
     metric = OLD_NAMES.get(metric, metric)
     kept = [row for row in everything if _entry(row, "protocol", caller) == protocol]
+    if len({row.get("alpha") for row in kept}) > 1:
+        # The same learner with another alpha is another one.
+        everything = [_with_alpha(row) for row in everything]
+        kept = [row for row in everything if row["protocol"] == protocol]
     if not kept:
         known = sorted({str(row["protocol"]) for row in everything})
         raise InvalidInputError(
@@ -233,6 +237,12 @@ def result_array(
                 if key in skipped and math.isfinite(value):
                     found[key], lent = float(value), lent + 1
     return _arrange(metric, found, reasons, families, lent)
+
+
+def _with_alpha(row: Mapping[str, Any]) -> dict[str, Any]:
+    alpha = row.get("alpha")
+    named = f"{row['learner']}, alpha {alpha}" if alpha else row["learner"]
+    return {**row, "learner": named}
 
 
 def _key(row: Mapping[str, Any], caller: str) -> Key:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from recoup._core.checks import brief
+from recoup.bench.checkpoints import check_folder
 from recoup.bench.cluster import (
     RETRIES,
     Kind,
@@ -175,13 +176,18 @@ def run_plan(
         warning.
     checkpoints : str or Path, optional
         A folder to keep the best weights of networks in, as ``RUN.safetensors``, written whenever
-        they do better than before by what the run selects by. By default none are kept.
+        they do better than before by what the run selects by. Where one training answers two
+        protocols, the file has the name of the honest run and its choice. It holds the weights of
+        the networks alone, for torch. With ``scheduler`` the folder is on the workers. By default
+        none are kept.
 
     Returns
     -------
     Outcome
     """
     asked = plan if isinstance(plan, Plan) else read_plan(plan)
+    if checkpoints is not None and scheduler is None:
+        check_folder(checkpoints)
     return run_work(
         trials(asked, Store(store), checkpoints),
         store,
@@ -432,12 +438,13 @@ class _Driver:
         yield job, found
         also = {hashed(one["definition"]): one for one in found.get("also", [])}
         for rider in self.riders.pop(job.run, []):
-            yield (
-                rider,
-                found | {part: also[rider.run][part] for part in ("row", "details")}
-                if (rider.run in also)
-                else dict(found),
-            )
+            if rider.run in also:
+                yield rider, found | {part: also[rider.run][part] for part in ("row", "details")}
+            elif found["status"] == "done":
+                reason = "The training that was to answer this run did not."
+                yield rider, {"status": "failed", "reason": reason, "row": {}, "details": {}}
+            else:
+                yield rider, dict(found)
 
     def outcome(self, seconds: float) -> Outcome:
         """Sum up."""

@@ -79,16 +79,19 @@ def _measured(
     warm_up(learner.tags.backend, device)
     flat = learner.tags.backend != "torch"
     X, X_test = (part.reshape(len(part), -1) if flat else part for part in (rows.X, rows.X_test))
-    trace = Trace(rows, None if checkpoints is None else keeping(checkpoints, job.run))
+    trace = Trace(rows, None if checkpoints is None else keeping(checkpoints, job.training))
     with PeakMemory(device) as peak:
         if job.is_watched:
             more["watch"] = lambda moment: trace.note(moment, peak)
         started = time.perf_counter()
         learner.fit(X, rows.s, **more)
         seconds = time.perf_counter() - started - trace.seconds
-        test = _answers(learner, X_test)
-        train, _ = _answers(learner, X)
+    test = _answers(learner, X_test)
+    train, _ = _answers(learner, X)
     alpha, estimate = _alphas(job, learner, rows, test[0])
+    # Who goes by no alpha is judged with what a user would have.
+    known = {KNOWN: rows.alpha, RELEASED: rows.released_alpha}.get(job.alpha, estimate)
+    judged_with = known if alpha is None else alpha
     history = [dict(epoch) for epoch in getattr(learner, "history_", [])]
     shared = {
         "alpha_true": rows.alpha,
@@ -107,8 +110,9 @@ def _measured(
     }
 
     def row_of(answers: Answers, best_epoch: Any) -> dict[str, Any]:
+        recovered = _recovered(rows, answers, judged_with)
         measured = true_metrics(rows.classes.test, *answers)
-        return shared | {"best_epoch": best_epoch} | _recovered(rows, answers, alpha) | measured
+        return shared | {"best_epoch": best_epoch} | recovered | measured
 
     own = row_of(test, getattr(learner, "best_epoch_", None))
     trace.measure(history)
@@ -168,6 +172,7 @@ class Trace:
         self._selectable.append(moment.selectable)
         if self._keep is not None:
             self._keep(moment)
+        peak.forget()
         self.seconds += time.perf_counter() - started
 
     def measure(self, history: list[dict[str, Any]]) -> None:
@@ -305,9 +310,8 @@ def _recovered(rows: Rows, answers: Answers, alpha: float | None) -> dict[str, f
 def _alphas(
     job: Job, learner: PULearner, rows: Rows, test: FloatArray
 ) -> tuple[float | None, float | None]:
-    """Return the alpha that the learner went by, and an estimate of it.
+    """Return the alpha that the learner went by, None if by none, and an estimate of it.
 
-    A learner that goes by none has its metrics recovered with the alpha that others were given.
     The estimate is the learner's own where it made one, else one from scores of labeled test rows.
     """
     own = getattr(learner, "alpha_", None)
@@ -319,7 +323,7 @@ def _alphas(
         estimate = None
         if rows.s_sample is not None:
             estimate = estimated_alpha(rows.s_sample, test[rows.sample])
-    return rows.alpha if own is None else float(own), estimate
+    return None if own is None else float(own), estimate
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -359,10 +363,14 @@ class PeakMemory:
     def lap(self) -> dict[str, int | None]:
         """Return the most since the last lap, and count anew from here."""
         main, gpu = self._most()
+        self.forget()
+        return {"memory": main, "gpu_memory": gpu}
+
+    def forget(self) -> None:
+        """Count anew from here, and leave out what was taken since the last lap."""
         _forget_highest_mark()
         if self._cuda is not None:
             self._cuda.reset_peak_memory_stats()
-        return {"memory": main, "gpu_memory": gpu}
 
     def __exit__(self, *_: object) -> None:
         """Note the most so far."""

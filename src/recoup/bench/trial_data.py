@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -103,11 +104,18 @@ def cell_alpha(job: Job) -> float:
 def _estimated(cell: tuple[Any, ...]) -> float:
     from recoup.learners.base import known_alpha
 
-    named = {"cell": list(cell), "format": FORMAT, "version": installed_version()}
+    rows = _drawn(*cell)
+    # By the rows themselves: data of one name need not be the same everywhere.
+    content = hashlib.sha256(np.ascontiguousarray(rows.X).tobytes() + rows.s.tobytes())
+    named = {
+        "cell": list(cell),
+        "rows": content.hexdigest(),
+        "format": FORMAT,
+        "version": installed_version(),
+    }
     kept = cache_folder() / "alphas" / f"{hashed(named)}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         return float(json.loads(kept.read_bytes())["alpha"])
-    rows = _drawn(*cell)
     X = rows.X.reshape(len(rows.X), -1)
     alpha, _ = known_alpha("estimate", X, rows.s, cell[2], "bench run")
     with suppress(OSError):  # kept for speed alone

@@ -270,7 +270,9 @@ def _grid(asked: Plan) -> dict[str, str]:
     from recoup.bench.job import shown_learner
 
     learners = [
-        shown_learner(spec.key, params) for spec in asked.learners for params in spec.settings()
+        shown_learner(spec.key, params, spec.preset)
+        for spec in asked.learners
+        for params in spec.settings()
     ]
     parts = {
         "datasets": asked.datasets,

@@ -69,3 +69,20 @@ def test_weights_of_a_moment_do_not_change_with_the_network():
     settings = {"network": small_network, "alpha": alpha, "epochs": 2, "random_state": 0}
     learners.make("nnpu", **settings).fit(X, s, watch=lambda now: kept.append(now.weights()))
     assert not torch.equal(kept[0]["network_.0.weight"], kept[1]["network_.0.weight"])
+
+
+def test_decisions_are_those_of_the_rows_that_are_asked_for():
+    """Also where rows are made for the question alone, so that others may have their place."""
+    rng = np.random.default_rng(0)
+    X, s = rng.normal(size=(60, 2)), np.repeat([1, 0], 30)
+    seen = []
+
+    def watch(moment):
+        parts = [moment.decisions(X[start : start + 20].copy()) for start in (0, 20, 40)]
+        seen.append((np.concatenate(parts), moment.decisions(X)))
+
+    learners.make("nnpu", alpha=0.5, epochs=3, progress=False, random_state=0).fit(
+        X, s, watch=watch
+    )
+    for parts, whole in seen:
+        np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)

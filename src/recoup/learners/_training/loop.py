@@ -277,7 +277,7 @@ class TorchPULearner(PULearner):
         """Forget afterwards what only a fit needs."""
         known = set(vars(self))
         self._oracle, self._watch = oracle, watch
-        self._rows_to_watch: dict[int, Tensor] = {}
+        self._rows_to_watch: dict[int, tuple[Any, Tensor]] = {}
         try:
             yield
         finally:
@@ -444,11 +444,12 @@ class TorchPULearner(PULearner):
 
     def _decided_now(self, X: Any) -> FloatArray:
         """Return the decision function of rows in the middle of a fit."""
-        rows = self._rows_to_watch.get(id(X))
-        if rows is None:
+        # The rows are held: once they were gone, others could have their id.
+        kept = self._rows_to_watch.get(id(X))
+        if kept is None:
             checked = self._checked_rows(X, reset=False)
-            rows = self._rows_to_watch[id(X)] = self._tensor(checked, self._rows.X.device)
-        decisions: FloatArray = (self._scores(rows) - self._offset(self._rows)).cpu().numpy()
+            kept = self._rows_to_watch[id(X)] = (X, self._tensor(checked, self._rows.X.device))
+        decisions: FloatArray = (self._scores(kept[1]) - self._offset(self._rows)).cpu().numpy()
         return decisions
 
     def _outputs(self, X: Any, network: nn.Module) -> FloatArray:
