@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers import Effect
-from papers.effects import exact, mean_of, median_of, share_of, statistic_of
+from papers.effects import exact, mean_of, median_of, over_groups, share_of, statistic_of
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,22 @@ def test_pairs_are_drawn_together():
     pairs = [np.column_stack([2 * some, some])]
     ratio = statistic_of(pairs, lambda drawn: np.divide(*drawn[0].mean(axis=1).T), "times")
     assert (ratio.lower, ratio.upper) == pytest.approx((2, 2))
+
+
+def test_repetitions_of_a_group_are_not_new_groups():
+    groups = [np.full(100, value) for value in (0.0, 1.0, 2.0, 3.0)]
+    narrow = mean_of(np.concatenate(groups), "")
+    wide = over_groups(groups, lambda drawn: float(drawn.mean()), "")
+    assert wide.value == narrow.value
+    assert wide.upper - wide.lower > 5 * (narrow.upper - narrow.lower)
+
+
+def test_draws_that_leave_a_number_open_are_left_out():
+    groups = [[1.0], [2.0], [np.nan]]
+    effect = over_groups(groups, lambda drawn: float(drawn[0]), "")
+    assert (effect.lower, effect.upper) == (1.0, 2.0)
+
+
+def test_the_interval_of_a_share_holds_the_share():
+    effect = share_of(0, 12)
+    assert effect.lower <= effect.value <= effect.upper
