@@ -14,6 +14,14 @@ from papers.effects import exact, mean_of, median_of, over_groups, share_of, sta
         (Effect(12345.6, 12000.0, 13000.0, "rows"), "12,346 (12,000 to 13,000) rows"),
         (Effect(100, 85.0, 100, "% of settings"), "100% (85% to 100%) of settings"),
         (Effect(3, 3, 3, ""), "3"),
+        (Effect(0.743, 0.0312, 19.2, "times as rough"), "0.74 (0.031 to 19) times as rough"),
+        (Effect(7.83, 3.2, 16.1, "times"), "7.8 (3.2 to 16) times"),
+        (Effect(1.22269, 1.22232, 1.22307, "times"), "1.2227 (1.2223 to 1.2231) times"),
+        (Effect(1.1951, 1.1562, 1.2213, "as power"), "1.20 (1.16 to 1.22) as power"),
+        (Effect(45006.6, 45006.6, 45006.6, "times the slope"), "45,007 times the slope"),
+        (Effect(1.08364, 1.08364, 1.08364, "GB"), "1.08 GB"),
+        (Effect(8e-15, 8e-15, 8e-15, "of AUC"), "8e-15 of AUC"),
+        (Effect(1234567, 1234567, 1234567, "rows"), "1,234,567 rows"),
     ],
 )
 def test_text_has_the_digits_that_the_interval_leaves(effect, text):
