@@ -126,8 +126,9 @@ class Claim:
     effect : Effect or None
         The number that decides; None only where none does, as for a proof.
     verdict : {"holds", "holds in the paper's setting", "does not hold", "cannot be told"}
-        What the rule says. The second means that it holds there and not beyond, or the reverse,
-        as ``reason`` tells; the last that the data or the paper leave it open, and why.
+        What the rule says. The second means that it holds in the paper's setting but not where it
+        was looked at beyond it; the last that the paper, the data or the runs leave it open, as
+        ``reason`` tells.
     cause : str
         A short key of the root cause, the same for all claims that fail or are limited for one
         reason; empty where the claim holds plainly.
