@@ -98,14 +98,13 @@ def claim_table(claims: Iterable[Claim], *, in_full: bool = False) -> str:
 
 
 def claims_in_full(claims: Sequence[Claim]) -> str:
-    """Return claims one by one, with the rule and both figures."""
+    """Return claims one by one, with the rule and both figures; ours once if it is the effect."""
     parts = []
     for number, claim in enumerate(claims, 1):
-        lines = [
-            f"- {COLUMNS[name]}: {' '.join(text.split())}"
-            for name in LONG
-            if (text := cell(claim, name))
-        ]
+        texts = {name: " ".join(cell(claim, name).split()) for name in LONG}
+        if texts["ours"] == texts["effect"]:
+            del texts["ours"]
+        lines = [f"- {COLUMNS[name]}: {text}" for name, text in texts.items() if text]
         why = f" {' '.join(claim.reason.split())}" if claim.reason else ""
         cause = f" ({claim.cause})" if claim.cause else ""
         parts.append(f"**{number}. {' '.join(claim.text.split())}**")

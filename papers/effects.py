@@ -36,7 +36,8 @@ def share_of(held: float, n: int, unit: str = "%") -> Effect:
     '88.0% (82.8% to 91.8%)'
     """
     low, high = wilson(held / n, n, normal_quantile(CONFIDENCE))
-    return Effect(100 * held / n, 100 * float(low), 100 * float(high), unit)
+    share = held / n
+    return Effect(100 * share, 100 * min(float(low), share), 100 * max(float(high), share), unit)
 
 
 def statistic_of(
@@ -76,6 +77,43 @@ def statistic_of(
     if np.isclose(low, high, rtol=1e-12):
         low = high = value
     return Effect(float(value), float(low), float(high), unit)
+
+
+def over_groups(
+    groups: Sequence[ArrayLike], statistic: Callable[[FloatArray], float], unit: str
+) -> Effect:
+    """Return a number computed from groups of rows, with an interval for other groups like them.
+
+    Whole groups, such as datasets, are drawn again, so that a group's repetitions do not count as
+    if each were new, and numbers of one repetition stay together.
+
+    Parameters
+    ----------
+    groups : sequence of array
+        Each with one row per repetition, and one column per quantity if there are several.
+    statistic : callable
+        Takes the rows of all drawn groups, one below the other, and returns a number; NaN where a
+        draw leaves it open.
+    unit : str
+        Of the number.
+
+    Returns
+    -------
+    Effect
+
+    Examples
+    --------
+    >>> groups = [[0.1, 0.1, 0.1], [0.1, 0.2, 0.3], [0.5, 0.5, 0.5]]
+    >>> over_groups(groups, np.median, "of AUC").text
+    '0.20 (0.10 to 0.50) of AUC'
+    """
+    kept = [np.asarray(group, float) for group in groups]
+    rng = named_rng(0, "over groups", unit, len(kept))
+    picked = rng.integers(len(kept), size=(N_DRAWS, len(kept)))
+    drawn = [statistic(np.concatenate([kept[at] for at in some])) for some in picked]
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(drawn, [tail, 1 - tail])
+    return Effect(float(statistic(np.concatenate(kept))), float(low), float(high), unit)
 
 
 def mean_of(values: ArrayLike, unit: str) -> Effect:

@@ -61,6 +61,10 @@ class Effect:
     '100% (85% to 100%) of settings'
     >>> Effect(0, 0, 0, "exceptions").text
     '0 exceptions'
+    >>> Effect(0.74, 0.03, 19.2, "times as rough").text
+    '0.74 (0.030 to 19) times as rough'
+    >>> Effect(1.083642, 1.083642, 1.083642, "GB").text
+    '1.08 GB'
     """
 
     value: float
@@ -70,18 +74,38 @@ class Effect:
 
     @property
     def text(self) -> str:
-        """The number, its interval and its unit, with the digits that the interval leaves."""
+        """The number, its interval and its unit, with the digits that the interval leaves.
+
+        No more than three digits count, unless the limits would look alike. A ratio, whose unit
+        starts with "times", has two digits of each number where the lower limit would have one.
+        """
         sign = "%" if self.unit.startswith("%") else ""
         rest = self.unit.removeprefix("%").strip()
         after = f" {rest}" if rest else ""
+        numbers = (self.value, self.lower, self.upper)
         width = self.upper - self.lower
         if not width > 0:
-            return f"{self.value:.6g}{sign}{after}"
-        digits = min(max(1 - math.floor(math.log10(width)), 0), 12)
+            return f"{_three_digits(self.value)}{sign}{after}"
+        decimals = min(_decimals(width, 2), _decimals(max(map(abs, numbers)), 3))
+        decimals = max(decimals, _decimals(width, 1))
+        each = [decimals] * 3
+        if self.unit.startswith("times") and 0 < self.lower < 10 ** (1 - decimals):
+            each = [_decimals(number, 2) for number in numbers]
         value, lower, upper = (
-            f"{number:,.{digits}f}{sign}" for number in (self.value, self.lower, self.upper)
+            f"{number:,.{places}f}{sign}" for number, places in zip(numbers, each, strict=True)
         )
         return f"{value} ({lower} to {upper}){after}"
+
+
+def _decimals(number: float, digits: int) -> int:
+    """Places after the point that show so many digits of a positive number; 0 to 12."""
+    return min(max(digits - 1 - math.floor(math.log10(number)), 0), 12)
+
+
+def _three_digits(number: float) -> str:
+    """Write a number with three digits; a whole part stays whole."""
+    whole = number == round(number) or abs(number) >= 1000
+    return f"{number:,.0f}" if whole else f"{number:.3g}"
 
 
 @dataclass(frozen=True)
@@ -102,8 +126,9 @@ class Claim:
     effect : Effect or None
         The number that decides; None only where none does, as for a proof.
     verdict : {"holds", "holds in the paper's setting", "does not hold", "cannot be told"}
-        What the rule says. The second means that it holds there and not beyond, or the reverse,
-        as ``reason`` tells; the last that the data or the paper leave it open, and why.
+        What the rule says. The second means that it holds in the paper's setting but not where it
+        was looked at beyond it; the last that the paper, the data or the runs leave it open, as
+        ``reason`` tells.
     cause : str
         A short key of the root cause, the same for all claims that fail or are limited for one
         reason; empty where the claim holds plainly.

@@ -28,10 +28,17 @@ it was looked at in, a rule, and the effect that decides, with a 95% interval. I
 four:
 
 - **holds**: by its rule;
-- **holds in the paper's setting**: there, not beyond, or the reverse; its reason says which;
+- **holds in the paper's setting**: by its rule there, but not where it was looked at beyond that;
+  the rule says where;
 - **does not hold**: by its rule. That does not mean that the paper is wrong: often the estimators
   are better now than when it was written;
-- **cannot be told**: the paper does not say enough, or the data are not at hand.
+- **cannot be told**: the paper does not say enough, the data are not at hand, or our runs do not
+  suffice.
+
+Claims of PU-Bench are decided by intervals: where the interval has the limit of the rule in it, a
+claim cannot be told. Those of the other papers are decided by the value, with the interval shown
+beside it, unless their rule speaks of the interval; where a value decides that its interval leaves
+open, the reason says so.
 
 Rules of claims that the papers make only in words or pictures are ours. Some were settled after a
 first, smaller run had shown how noisy the figures are, and some were changed after all results were
@@ -39,6 +46,8 @@ known: these say so, and what the old rule says."""
 CAUSES = """\
 Claims are not independent: several may fail for one reason. So they are counted by their root cause
 too."""
+# Reasons why a claim waits for more runs: nothing about the paper or its methods lies behind them.
+WAITING = ("runs are missing", "seeds leave it open")
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,15 @@ def write_overview(folder: str | Path, path: str | Path) -> Path:
     if target.parent.resolve() != root.parent.resolve():
         links = {key: str((root / key / PAGE).resolve()) for key in found}
     parts = ["# Do the papers hold?", INTRO, _counts(found, links)]
-    causes = cause_table({f"[{key}]({links[key]})": one.claims for key, one in found.items()})
-    parts += ["## What lies behind", CAUSES, causes] if causes else []
+    causes = cause_table(
+        {
+            f"[{key}]({links[key]})": [c for c in one.claims if c.cause not in WAITING]
+            for key, one in found.items()
+        }
+    )
+    waiting = _waiting([claim for one in found.values() for claim in one.claims])
+    parts += ["## What lies behind", CAUSES] if causes or waiting else []
+    parts += [causes, waiting]
     for key, one in found.items():
         parts += [f"## {one.title}", one.citation, one.lesson]
         parts += _exceptions(one, links[key])
@@ -108,6 +124,19 @@ def _counts(found: dict[str, _Paper], links: dict[str, str]) -> str:
     every = tuple(claim for one in found.values() for claim in one.claims)
     columns = ["Paper", *VERDICTS, "causes behind all but the first"]
     return markdown_table(columns, [*rows, line("All claims", every)])
+
+
+def _waiting(claims: list[Claim]) -> str:
+    """Say how many claims wait for more runs; nothing if none does."""
+    counts = {cause: sum(claim.cause == cause for claim in claims) for cause in WAITING}
+    named = [f"{cause} ({n})" for cause, n in counts.items() if n]
+    n = sum(counts.values())
+    if not n:
+        return ""
+    return (
+        f"{n} more {'claim' if n == 1 else 'claims'} cannot be told yet, and no cause of the "
+        f"paper's or its methods' lies behind that: {', '.join(named)}."
+    )
 
 
 def _exceptions(one: _Paper, link: str) -> list[str]:

@@ -117,7 +117,18 @@ def gains_of(found: Found, against: str = "pu-auc") -> dict[str, float]:
 
 
 def paired_gain(found: Found, name: str, against: str = "pu-auc") -> Effect:
-    """By how much AUC after training by AUL is larger on a dataset, repetition by repetition."""
+    """By how much AUC after training by AUL is larger on a dataset, repetition by repetition.
+
+    Relative to the mean AUC of the other training, as in :func:`gains_of`.
+    """
+    ours, other = (
+        found.of("training", name, FREQUENCIES[0], method, "AUC") for method in ("pu-aul", against)
+    )
+    return mean_of(100 * (ours - other) / other.mean(), "%")
+
+
+def gain_by_ratios(found: Found, name: str, against: str = "pu-auc") -> Effect:
+    """Return the mean over repetitions of the relative gain of each, on a dataset."""
     ours, other = (
         found.of("training", name, FREQUENCIES[0], method, "AUC") for method in ("pu-aul", against)
     )

@@ -530,7 +530,9 @@ EXPERIMENT = Experiment(
     lesson="Bounds from the ranks of the labeled rows shrink with the square root of their "
     "number, and knowing negatives helps only if there are many. As published they hold "
     "the truth less often than they say where many positives are labeled, since the hidden ones "
-    "are a sample too, and hardly ever along the whole curve; recoup's bounds take both into "
-    "account. While alpha is one that the scores allow, it does not change which of two models "
+    "are a sample too, and hardly ever along the whole curve; recoup's bounds have that noise in "
+    "them, with a binomial band for single cuts and a Dvoretzky-Kiefer-Wolfowitz band for the "
+    "whole curve. With a bootstrap band, below some 200 labels, single cuts are held too seldom "
+    "even so. While alpha is one that the scores allow, it does not change which of two models "
     "has the larger AUC.",
 )

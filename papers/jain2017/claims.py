@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from papers.claims import changed
-from papers.effects import CONFIDENCE, N_DRAWS, exact, median_of, share_of, statistic_of
+from papers.effects import exact, over_groups, share_of
 from papers.experiment import Claim, Effect, Verdict
 from papers.jain2017.measured import (
     EXAMPLE_AREAS,
@@ -29,11 +29,14 @@ from papers.jain2017.measured import (
     contest,
 )
 from recoup._core.checks import FloatArray
-from recoup._core.random import named_rng
 
 SHARES = "errors of estimated alpha and beta"
 SUPPLEMENT = "the curve of a supplement that is not at hand"
 ABSENT = "not measured here"
+FEW = "too few datasets to tell"
+POOLED = "it took every repetition for a new dataset"
+# Share of repetitions that stands for "always".
+MOST = 0.95
 # Methods and the sign of their errors that the paper sees.
 SIGNS = {"IR": -1, "DR": -1, "IE": 1, "DE": 1}
 
@@ -47,9 +50,27 @@ def _verdict(holds: bool) -> Verdict:
     return "holds" if holds else "does not hold"
 
 
-def _where(measured: Measured, place: str) -> str:
+def _beyond(held: bool, effect: Effect, limit: float) -> tuple[Verdict, str, str]:
+    """Judge what datasets like these leave open: verdict, cause and reason."""
+    if effect.lower <= limit <= effect.upper:
+        return (
+            "cannot be told",
+            FEW,
+            f"On these datasets it {'holds' if held else 'does not hold'}; drawn over datasets, "
+            f"the interval has {limit:g} in it.",
+        )
+    return _verdict(held), "" if held else SHARES, ""
+
+
+def _where(measured: Measured, place: str, *, drawn: bool = False) -> str:
     n = len(measured.values("auc", "PU", measured.cells[0]))
-    return f"{len(measured.datasets)} datasets, three betas, {n} repetitions ({place})."
+    over = "; the interval is over datasets" if drawn else ""
+    return f"{len(measured.datasets)} datasets, three betas, {n} repetitions ({place}){over}."
+
+
+def _times(rows: FloatArray) -> float:
+    """Median absolute error in the first column, as a multiple of that in the second."""
+    return float(np.divide(*np.median(np.abs(rows), axis=0)))
 
 
 def _exact_claims(measured: Measured) -> list[Claim]:
@@ -126,15 +147,24 @@ def _underestimates(measured: Measured) -> Claim:
     medians = [float(np.median(each)) for each in errors]
     every = np.concatenate(errors)
     below = int((every < 0).sum())
-    holds = below > 0.95 * len(every) and medians == sorted(medians, reverse=True)
+    low = 0
+    for name in measured.datasets:
+        cells = [cell for cell in measured.cells if cell[0] == name]
+        some = np.concatenate([measured.errors("auc", "PU", cell) for cell in cells])
+        low += bool((some < 0).mean() > MOST)
+    holds = below > MOST * len(every) and medians == sorted(medians, reverse=True)
     return Claim(
         text="Uncorrected AUC is always too low, and more so with wrong labels.",
         setting=_where(measured, "Figure 2a"),
         rule="More than 95% of repetitions are too low, and the median error falls with beta.",
         published=FIGURE_ONLY,
         ours=f"median error {_by_beta(measured, {'PU': medians})}",
-        effect=share_of(below, len(every), "% of repetitions too low"),
+        effect=share_of(
+            low, len(measured.datasets), "% of datasets with more than 95% of repetitions too low"
+        ),
         verdict=_verdict(holds),
+        reason=f"Of {len(every):,} repetitions {below:,} are too low. The rule is about these "
+        f"datasets; the interval is about others like them.",
     )
 
 
@@ -151,21 +181,26 @@ def _small_beside_pu(
         for name in judged
         for corrected, plain, beta in zip(typical[name], typical["PU"], measured.betas, strict=True)
     )
-    effect = statistic_of(
-        [np.abs(measured.pooled(metric, which, beta)) for which in (name, "PU")],
-        lambda drawn: np.median(drawn[0], axis=1) / np.median(drawn[1], axis=1),
-        f"times the error of PU ({name}, beta {beta:g})",
-    )
+    pairs = measured.side_by_side([(metric, name), (metric, "PU")], beta)
+    unit = f"times the error of PU ({name}, beta {beta:g})"
+    effect = over_groups(list(pairs.values()), _times, unit)
+    verdict, cause, reason = _beyond(share <= SMALL_BESIDE, effect, SMALL_BESIDE)
     return Claim(
         text=text,
-        setting=_where(measured, place),
-        rule=f"{' and '.join(judged)} err at most half as much as PU at every beta, by the median "
-        "absolute error.",
+        setting=_where(measured, place, drawn=True),
+        rule=changed(
+            f"{' and '.join(judged)} err at most half as much as PU at every beta, by the median "
+            "absolute error; if a half is in the interval of the worst, it cannot be told.",
+            old="the same by the value alone",
+            says=_verdict(share <= SMALL_BESIDE),
+            why=POOLED,
+        ),
         published=FIGURE_ONLY,
         ours=f"median absolute error {_by_beta(measured, typical)}",
         effect=effect,
-        verdict=_verdict(share <= SMALL_BESIDE),
-        cause="" if share <= SMALL_BESIDE else SHARES,
+        verdict=verdict,
+        cause=cause,
+        reason=reason,
     )
 
 
@@ -186,13 +221,17 @@ def _estimated_shares(measured: Measured) -> Claim:
     holds = min(*of_values.values(), *of_errors.values()) > SIGNIFICANT
     return Claim(
         text="Estimated instead of true alpha and beta make no significant difference to AUC.",
-        setting=_where(measured, "Figure 2a"),
+        setting=_where(measured, "Figure 2a", drawn=True),
         rule="No two-sided Wilcoxon test of the means by dataset and beta, of values or of "
         "absolute errors, is below 0.05. The paper does not name its test.",
         published="not significant",
         ours=f"recovered AUC differs with {_listed(p_values)}; its absolute error with "
         f"{_listed(p_errors)}; median absolute error {_listed(typical)}",
-        effect=median_of(moved["I"], "of AUC, IE less IR, median of datasets and betas"),
+        effect=over_groups(
+            measured.by_dataset(moved["I"]),
+            lambda drawn: float(np.median(drawn)),
+            "of AUC, IE less IR, median of datasets and betas",
+        ),
         verdict=_verdict(holds),
         cause="" if holds else SHARES,
         reason="Values move, errors hardly: estimates raise values that were a little too low."
@@ -252,28 +291,48 @@ def _grows_with_gap(measured: Measured) -> Claim:
         name: " / ".join(f"{value:.3f}" for value in values) for name, values in typical.items()
     }
     verdict: Verdict = "cannot be told"
+    cause, reason, old = ABSENT, "", verdict
     effect: Effect | None = None
     if len(filled) > 1:
         rising = all(typical[name] == sorted(typical[name]) for name in ("IE", "DE"))
         steeper = all(np.ptp(typical[f"{way}E"]) > np.ptp(typical[f"{way}R"]) for way in "ID")
-        verdict = _verdict(rising and steeper)
-        effect = statistic_of(
-            [np.abs(groups[gap]["IE"]) for gap in (filled[-1], filled[0])],
-            lambda drawn: np.median(drawn[0], axis=1) / np.median(drawn[1], axis=1),
-            f"times the error of IE, {filled[-1]} beside {filled[0]}",
-        )
+        old = _verdict(rising and steeper)
+        effect = _last_beside_first(measured, filled[-1], filled[0])
+        verdict, cause, reason = _beyond(rising and steeper, effect, 1.0)
     return Claim(
         text="The error grows with that of beta - alpha, most with estimated alpha and beta.",
-        setting=_where(measured, "Figure 2b"),
-        rule="IE and DE err more in each group than in the one before, by the median absolute "
-        f"error, and grow more than IR and DR. Groups with fewer than {FEWEST_ERRORS} repetitions "
-        "are left out.",
+        setting=_where(measured, "Figure 2b", drawn=True),
+        rule=changed(
+            "IE and DE err more in each group than in the one before, by the median absolute "
+            f"error, and grow more than IR and DR; if 1 is in the interval of IE, it cannot be "
+            f"told. Groups with fewer than {FEWEST_ERRORS} repetitions are left out.",
+            old="the same by the values alone",
+            says=old,
+            why=POOLED,
+        ),
         published=FIGURE_ONLY,
         ours=f"median absolute error ({' / '.join(filled)}): {_listed(texts)}",
         effect=effect,
         verdict=verdict,
-        cause=ABSENT if verdict == "cannot be told" else "",
+        cause=cause,
+        reason=reason,
     )
+
+
+def _last_beside_first(measured: Measured, last: str, first: str) -> Effect:
+    """How many times as much IE errs in one group of gaps as in another, over datasets."""
+    rows = {name: np.empty((0, 2)) for name in measured.datasets}
+    for at, gap in enumerate((last, first)):
+        for name, errors in measured.gap_by_dataset("auc", "IE", GAPS[gap]).items():
+            marked = np.column_stack([np.abs(errors), np.full(len(errors), at)])
+            rows[name] = np.concatenate([rows[name], marked])
+
+    def ratio(drawn: FloatArray) -> float:
+        sides = [drawn[drawn[:, 1] == at, 0] for at in (0, 1)]
+        return float(np.divide(*map(np.median, sides))) if all(map(len, sides)) else float("nan")
+
+    unit = f"times the error of IE, {last} beside {first}"
+    return over_groups([some for some in rows.values() if len(some)], ratio, unit)
 
 
 def _signed_median(by_dataset: Mapping[str, FloatArray], unit: str) -> Effect | None:
@@ -281,16 +340,7 @@ def _signed_median(by_dataset: Mapping[str, FloatArray], unit: str) -> Effect | 
     groups = list(by_dataset.values())
     if sum(map(len, groups)) < FEWEST_ERRORS:
         return None
-    rng = named_rng(0, "jain2017", "signs", unit)
-    drawn = [
-        np.median(
-            np.concatenate([groups[at] for at in rng.integers(len(groups), size=len(groups))])
-        )
-        for _ in range(N_DRAWS // 4)
-    ]
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Effect(float(np.median(np.concatenate(groups))), float(low), float(high), unit)
+    return over_groups(groups, lambda drawn: float(np.median(drawn)), unit)
 
 
 def _signs(measured: Measured) -> Claim:
@@ -329,10 +379,16 @@ def _signs(measured: Measured) -> Claim:
         verdict = "cannot be told"
     elif as_said(wide):
         verdict = "holds" if as_said(near) else "holds in the paper's setting"
-    datasets = len(measured.gap_by_dataset("auc", "IE", far))
+    by_dataset = measured.gap_by_dataset("auc", "IE", far)
+    datasets = len(by_dataset)
+    other = {
+        name: f"{len(errors)} repetitions"
+        for name, errors in by_dataset.items()
+        if np.median(errors) <= 0
+    }
     return Claim(
         text="IR and DR are too low, IE and DE too high.",
-        setting=_where(measured, "Figure 2b"),
+        setting=_where(measured, "Figure 2b", drawn=True),
         rule=changed(
             "All four signs, their intervals over datasets apart from 0, where beta - alpha is off "
             "by 0.1 or more, as the figure shows them; beyond that, also where it is off by less.",
@@ -347,7 +403,9 @@ def _signs(measured: Measured) -> Claim:
         verdict=verdict,
         cause={"cannot be told": ABSENT, "holds": ""}.get(verdict, SHARES),
         reason=f"Where beta - alpha is well estimated, {n_near:,} repetitions, IE and DE have no "
-        f"sign of their own."
+        f"sign of their own. Where it is not, {len(other)} of {datasets} datasets "
+        f"{'has' if len(other) == 1 else 'have'} the other sign for IE"
+        f"{f' ({_listed(other)})' if other else ''}."
         if verdict == "holds in the paper's setting"
         else "",
     )
@@ -360,21 +418,28 @@ def _precision_is_worse(measured: Measured) -> Claim:
     )
     least = min(range(len(measured.betas)), key=lambda at: precision[at] / auc[at])
     beta = measured.betas[least]
-    effect = statistic_of(
-        [np.abs(measured.pooled(metric, "PU", beta)) for metric in ("auc_pr", "auc")],
-        lambda drawn: np.median(drawn[0], axis=1) / np.median(drawn[1], axis=1),
-        f"times the error of AUC (beta {beta:g})",
-    )
+    pairs = measured.side_by_side([("auc_pr", "PU"), ("auc", "PU")], beta)
+    unit = f"times the error of AUC (beta {beta:g})"
+    effect = over_groups(list(pairs.values()), _times, unit)
+    held = all(p > a for p, a in zip(precision, auc, strict=True))
+    verdict, cause, reason = _beyond(held, effect, 1.0)
     return Claim(
         text="Uncorrected AUC-PR is off by much more than uncorrected AUC.",
-        setting=_where(measured, "Figures 2a, 2c"),
-        rule="A larger median absolute error at every beta.",
+        setting=_where(measured, "Figures 2a, 2c", drawn=True),
+        rule=changed(
+            "A larger median absolute error at every beta; if 1 is in the interval of the "
+            "smallest ratio, it cannot be told.",
+            old="the same by the values alone",
+            says=_verdict(held),
+            why=POOLED,
+        ),
         published=FIGURE_ONLY,
         ours=f"median absolute error {_by_beta(measured, {'AUC-PR': precision, 'AUC': auc})}",
         effect=effect,
-        verdict=_verdict(all(p > a for p, a in zip(precision, auc, strict=True))),
-        reason=f"Were the truth taken at the share of positives in all rows: "
-        f"{_by_beta(measured, {'AUC-PR': _precision_at_all(measured)})}.",
+        verdict=verdict,
+        cause=cause,
+        reason=f"{reason} Were the truth taken at the share of positives in all rows: "
+        f"{_by_beta(measured, {'AUC-PR': _precision_at_all(measured)})}.".strip(),
     )
 
 
@@ -394,6 +459,7 @@ def _precision_at_all(measured: Measured) -> list[float]:
 
 def _uniformly_better(measured: Measured) -> Claim:
     better: dict[str, int] = {}
+    judged: list[FloatArray] = []
     worse: list[str] = []
     for metric, names in METHODS.items():
         plain = measured.cell_errors(metric, "PU")
@@ -401,22 +467,21 @@ def _uniformly_better(measured: Measured) -> Claim:
             wins = measured.cell_errors(metric, name) < plain
             better[f"{LABELS[metric]} {name}"] = int(wins.sum())
             if not name.endswith("A"):
+                judged.append(wins.astype(float))
                 lost = [c for c, won in zip(measured.cells, wins, strict=True) if not won]
                 worse += [f"{LABELS[metric]} {name} on {d} at {b:g}" for d, b in lost]
-    total = sum(
-        len(measured.cells)
-        for names in METHODS.values()
-        for name in names[1:]
-        if not name.endswith("A")
-    )
     return Claim(
         text="Corrected values are uniformly more accurate than uncorrected ones.",
-        setting=_where(measured, "Results"),
+        setting=_where(measured, "Results", drawn=True),
         rule="By mean absolute error no dataset and beta is an exception.",
         published="all",
         ours=f"of {len(measured.cells)} datasets and betas: "
         + _listed({name: str(wins) for name, wins in better.items()}),
-        effect=share_of(total - len(worse), total, "% of comparisons"),
+        effect=over_groups(
+            measured.by_dataset(np.mean(judged, axis=0)),
+            lambda drawn: 100 * float(np.mean(drawn)),
+            "% of comparisons",
+        ),
         verdict=_verdict(not worse),
         cause=SHARES if worse else "",
         reason=f"Exceptions: {', '.join(worse)}." if worse else "",

@@ -93,6 +93,26 @@ class Measured:
         finite: FloatArray = every[np.isfinite(every)]
         return finite
 
+    def side_by_side(
+        self, quantities: Sequence[tuple[str, str]], beta: float
+    ) -> dict[str, FloatArray]:
+        """Return errors of one beta by dataset: a row per repetition, a column per quantity.
+
+        A quantity is a metric and a method. Repetitions that lack one of them are left out.
+        """
+        found = {}
+        for cell in self.cells:
+            if cell[1] == beta:
+                columns = [self.errors(metric, method, cell) for metric, method in quantities]
+                rows = np.column_stack(columns)
+                found[cell[0]] = rows[np.isfinite(rows).all(axis=1)]
+        return found
+
+    def by_dataset(self, by_cell: FloatArray) -> list[FloatArray]:
+        """Gather what there is for each dataset and beta into one group per dataset."""
+        names = np.array([name for name, _ in self.cells])
+        return [by_cell[names == name] for name in self.datasets]
+
     def cell_errors(self, metric: str, method: str, target: Target = "supervised") -> FloatArray:
         """Return the mean absolute error for each dataset and beta."""
         return np.array(

@@ -224,7 +224,21 @@ def test_a_noisy_gain_cannot_be_told_from_the_published_one():
     (claim,) = (c for c in claims(trained([-0.1, 0.2] * 5)) if "On Concrete" in c.text)
     assert (claim.verdict, claim.cause) == ("cannot be told", "too few repetitions to tell")
     assert claim.effect.lower < 0 < 10 < claim.effect.upper
-    assert claim.rule.endswith("the old rule, within a factor of two, says: holds.")
+    assert claim.rule.endswith("(one before it, within a factor of two: holds).")
+
+
+def test_a_gain_whose_interval_meets_the_band_cannot_be_told():
+    gains = [0.06 + 0.03 * (-1) ** at for at in range(10)]
+    (claim,) = (c for c in claims(trained(gains)) if "On Concrete" in c.text)
+    assert claim.effect.upper < 10
+    assert claim.effect.upper > 8
+    assert claim.verdict == "cannot be told"
+
+
+def test_a_gain_apart_from_the_band_does_not_hold():
+    gains = [0.05 + 0.001 * (-1) ** at for at in range(10)]
+    (claim,) = (c for c in claims(trained(gains)) if "On Concrete" in c.text)
+    assert (claim.verdict, claim.cause) == ("does not hold", "the paper does not say how")
 
 
 def test_a_gain_that_is_noise_is_no_gain():

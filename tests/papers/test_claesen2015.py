@@ -9,9 +9,8 @@ from papers import reproduce
 from papers.claesen2015 import experiment as paper
 from papers.claesen2015 import page
 from papers.claesen2015.claims import claims as claims_of
-from papers.claesen2015.claims import figure_4_gap
 from papers.claesen2015.measured import mean, tighter, where, width
-from papers.claesen2015.order import corrected_auc, highest_auc
+from papers.claesen2015.order import corrected_auc, figure_4_gap, highest_auc
 from recoup._core.random import named_rng
 from recoup.metrics.bounds import bounds_from_table
 from recoup.scores.table import ScoreTable
@@ -78,6 +77,10 @@ def test_figure_4_is_explained_by_a_swapped_row(tiny):
     assert claim.verdict == "does not hold"
     assert "swapped, both models are off by the same (-0.3 and -0.3 points)" in claim.reason
     assert "as printed by +0.5 and -1.1" in claim.reason
+    # Printed: 75.5, so at least 75.45.
+    (row,) = (row for row in tiny.rows if row["kind"] == "ceiling")
+    assert claim.effect.value == pytest.approx(100 * row["roc_auc"] - 75.45, abs=1e-3)
+    assert claim.effect.value < 0
     gap = figure_4_gap()
     assert gap.value == pytest.approx(100 * (0.725 - 0.732) / 0.9)
     assert gap.upper < 0

@@ -64,3 +64,11 @@ def test_a_claim_in_full_says_all():
     assert "| It is so. | here | 1.5 (1.0 to 2.0) times | does not hold | noise |" in (
         claim_table([one])
     )
+
+
+def test_what_is_the_effect_itself_is_written_once():
+    effect = Effect(1.5, 1.0, 2.0, "times")
+    once = claims_in_full([claim(effect=effect, ours="1.5 (1.0 to\n2.0) times")])
+    assert once.count("1.5 (1.0 to 2.0) times") == 1
+    assert "- Ours:" not in once
+    assert "- Ours: 1.5 times" in claims_in_full([claim(effect=effect, ours="1.5 times")])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from papers import Effect
-from papers.effects import exact, mean_of, median_of, share_of, statistic_of
+from papers.effects import exact, mean_of, median_of, over_groups, share_of, statistic_of
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,14 @@ from papers.effects import exact, mean_of, median_of, share_of, statistic_of
         (Effect(12345.6, 12000.0, 13000.0, "rows"), "12,346 (12,000 to 13,000) rows"),
         (Effect(100, 85.0, 100, "% of settings"), "100% (85% to 100%) of settings"),
         (Effect(3, 3, 3, ""), "3"),
+        (Effect(0.743, 0.0312, 19.2, "times as rough"), "0.74 (0.031 to 19) times as rough"),
+        (Effect(7.83, 3.2, 16.1, "times"), "7.8 (3.2 to 16) times"),
+        (Effect(1.22269, 1.22232, 1.22307, "times"), "1.2227 (1.2223 to 1.2231) times"),
+        (Effect(1.1951, 1.1562, 1.2213, "as power"), "1.20 (1.16 to 1.22) as power"),
+        (Effect(45006.6, 45006.6, 45006.6, "times the slope"), "45,007 times the slope"),
+        (Effect(1.08364, 1.08364, 1.08364, "GB"), "1.08 GB"),
+        (Effect(8e-15, 8e-15, 8e-15, "of AUC"), "8e-15 of AUC"),
+        (Effect(1234567, 1234567, 1234567, "rows"), "1,234,567 rows"),
     ],
 )
 def test_text_has_the_digits_that_the_interval_leaves(effect, text):
@@ -66,3 +74,22 @@ def test_pairs_are_drawn_together():
     pairs = [np.column_stack([2 * some, some])]
     ratio = statistic_of(pairs, lambda drawn: np.divide(*drawn[0].mean(axis=1).T), "times")
     assert (ratio.lower, ratio.upper) == pytest.approx((2, 2))
+
+
+def test_repetitions_of_a_group_are_not_new_groups():
+    groups = [np.full(100, value) for value in (0.0, 1.0, 2.0, 3.0)]
+    narrow = mean_of(np.concatenate(groups), "")
+    wide = over_groups(groups, lambda drawn: float(drawn.mean()), "")
+    assert wide.value == narrow.value
+    assert wide.upper - wide.lower > 5 * (narrow.upper - narrow.lower)
+
+
+def test_draws_that_leave_a_number_open_are_left_out():
+    groups = [[1.0], [2.0], [np.nan]]
+    effect = over_groups(groups, lambda drawn: float(drawn[0]), "")
+    assert (effect.lower, effect.upper) == (1.0, 2.0)
+
+
+def test_the_interval_of_a_share_holds_the_share():
+    effect = share_of(0, 12)
+    assert effect.lower <= effect.value <= effect.upper

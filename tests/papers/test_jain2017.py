@@ -294,7 +294,7 @@ class TestClaims:
         ("words", "shift"),
         [
             ("always too low", {"PU": 0.15}),
-            ("excellent at every beta", {"IR": -0.06}),
+            ("excellent at every beta", {"IR": -0.15}),
             ("no significant difference", {"IE": 0.1, "DE": 0.1}),
             (
                 "direct recovery with true",
@@ -311,6 +311,15 @@ class TestClaims:
     )
     def test_claims_can_fail(self, words, shift):
         assert verdict_on(rows_like_the_paper(**shift), words) == "does not hold"
+
+    def test_a_limit_within_the_interval_over_datasets_leaves_a_claim_open(self):
+        rows = rows_like_the_paper(IR=-0.06)
+        (claim,) = (
+            c for c in claims_on(Measured(rows, BETAS)) if "excellent at every beta" in c.text
+        )
+        assert claim.effect.lower <= 0.5 <= claim.effect.upper
+        assert claim.verdict == "cannot be told"
+        assert claim.cause == "too few datasets to tell"
 
     def test_what_hangs_on_the_curve_cannot_be_told(self):
         found = verdict_on(rows_like_the_paper(IR=-0.02), "direct recovery with true")

@@ -391,6 +391,16 @@ def test_overview_tells_what_did_not_come_out(tmp_path):
     assert page.index("| no measure |") < page.index("| other numbers |")
 
 
+def test_claims_that_wait_for_runs_are_counted_apart_from_causes(squares, tmp_path):
+    repeat(squares, tmp_path / "all" / "held")
+    kept = tmp_path / "all" / "held" / "verdicts.json"
+    kept.write_text(kept.read_text().replace("no measure", "runs are missing"))
+    page = write_overview(tmp_path / "all", tmp_path / "all.md").read_text()
+    assert "| runs are missing |" not in page.split("## What lies behind")[1].split("## ")[0]
+    assert "1 more claim cannot be told yet" in page
+    assert "runs are missing (1)." in page
+
+
 def test_a_page_is_made_again_without_measuring(squares, tmp_path):
     first = repeat(squares, tmp_path)
     page, results = first.path.read_bytes(), (tmp_path / "results.parquet").read_bytes()
