@@ -106,8 +106,8 @@ come with recoup. {whole} of {len(PU_METHODS) * len(DATASETS)} cells of Table 1 
 
 Each finding has a rule that was committed before any of these runs was made, and a number with a
 95% interval: where the interval leaves both open, nothing is told. Which methods count where some
-lack seeds was settled while runs were coming in, before anybody had looked at them; a rule that
-was changed later says so. *Holds* is judged by the paper's own protocol (`pubench`): labeled rows
+lack seeds was settled while runs were coming in, by somebody who had not seen them; a rule that was
+changed later says so. *Holds* is judged by the paper's own protocol (`pubench`): labeled rows
 come again among the unlabeled ones, a hundredth of the rows with their classes chooses the weights
 by macro-F1, and alpha is what the released code hands out. Where the honest protocol contradicts it
 (no classes, alpha as each method has it in practice), the finding holds in the paper's setting
