@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from papers.experiment import Experiment
-from papers.reproduction import PAGE, RESULTS, VERDICTS, Reproduction, make_folder, write_page
+from papers.reproduction import CANNOT_WRITE, PAGE, VERDICTS, Reproduction, write_again
 from recoup._core.checks import brief
-from recoup._core.files import check_own_folder, write_file
+from recoup._core.files import check_own_folder, make_folder
 from recoup.exceptions import InvalidInputError
 
 
@@ -39,13 +39,11 @@ def judge_recorded(chosen: Experiment, results: Path, out: str | Path) -> Reprod
     folder = Path(out)
     check_own_folder(folder, (PAGE,), VERDICTS)
     rows, page = chosen.read(results)
-    make_folder(folder)
+    make_folder(folder, CANNOT_WRITE)
     done = [row for row in rows if row["status"] == "done"]
     seconds = sum(row.get("seconds") or 0.0 for row in done)
     result = Reproduction(
         chosen, "full", folder, rows, page, len(done), 0, seconds, recoup.__version__
     )
-    if folder.resolve() != results.parent.resolve():
-        write_file(folder / RESULTS, results.read_bytes())
-    write_page(result)
+    write_again(result, results)
     return result

@@ -9,15 +9,14 @@ from typing import Any
 from papers.experiment import Experiment, Rows, experiment
 from papers.reproduction import (
     ABOUT,
+    CANNOT_WRITE,
     PAGE,
-    RESULTS,
     VERDICTS,
     Reproduction,
-    make_folder,
-    write_page,
+    write_again,
 )
 from recoup._core.checks import brief
-from recoup._core.files import check_own_folder, write_file
+from recoup._core.files import check_own_folder, make_folder
 from recoup.exceptions import InvalidInputError
 
 
@@ -50,7 +49,7 @@ def remake(
     about, rows = _read(Path(results), chosen.key)
     folder = Path(results).parent if out is None else Path(out)
     check_own_folder(folder, (PAGE,), VERDICTS)
-    make_folder(folder)
+    make_folder(folder, CANNOT_WRITE)
     n_runs = len({row.pop("run") for row in rows})
     page = chosen.summarize(rows, about["size"])
     result = Reproduction(
@@ -64,9 +63,7 @@ def remake(
         float(about["seconds"]),
         about["version"],
     )
-    if folder.resolve() != Path(results).parent.resolve():
-        write_file(folder / RESULTS, Path(results).read_bytes())
-    write_page(result)
+    write_again(result, Path(results))
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import warnings
 from collections import Counter
@@ -25,7 +24,7 @@ from papers.claims import (
 )
 from papers.experiment import Experiment, Page, Rows, Run, Size, experiment
 from recoup._core.checks import brief
-from recoup._core.files import check_own_folder, write_file
+from recoup._core.files import check_own_folder, make_folder, write_file
 from recoup._core.progress import PROGRESS_SHOWN
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup.bench import Store
@@ -37,6 +36,7 @@ from recoup.exceptions import InvalidInputError, RecoupWarning
 if TYPE_CHECKING:
     import pandas as pd
 
+CANNOT_WRITE = "reproduce cannot write to the folder"
 STORE = "runs.sqlite"
 RESULTS = "results.parquet"
 PAGE = "index.md"
@@ -222,7 +222,7 @@ def reproduce(
         return judge_recorded(chosen, folder / RESULTS, folder)
     check_own_folder(folder, (PAGE,), VERDICTS)
     runs = [PaperRun(chosen, run) for run in _checked_runs(chosen, size)]
-    make_folder(folder)
+    make_folder(folder, CANNOT_WRITE)
     store = Store(folder / STORE)
     n_jobs = jobs or n_cores()
     outcome = run_work(
@@ -282,19 +282,6 @@ def _checked_runs(chosen: Experiment, size: str) -> list[Run]:
     return runs
 
 
-def make_folder(folder: Path) -> None:
-    """Make the folder that a page goes to, or say why it cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "it is read-only")
-    except OSError as error:
-        raise InvalidInputError(
-            f"reproduce cannot write to the folder {brief(str(folder), 200)}: "
-            f"{error.strerror or error}. Choose another folder."
-        ) from error
-
-
 def write_results(result: Reproduction, rows: Rows) -> None:
     """Write what was measured, with the name of its run in each row.
 
@@ -324,6 +311,13 @@ def write_results(result: Reproduction, rows: Rows) -> None:
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(table, buffer, compression="zstd")
     write_file(result.folder / RESULTS, buffer.getvalue())
+
+
+def write_again(result: Reproduction, results: Path) -> None:
+    """Write a page from a file of results, which is copied if it lies in another folder."""
+    if result.folder.resolve() != results.parent.resolve():
+        write_file(result.folder / RESULTS, results.read_bytes())
+    write_page(result)
 
 
 def write_page(result: Reproduction) -> None:

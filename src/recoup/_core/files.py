@@ -39,6 +39,20 @@ def check_writable(path: str | Path) -> Path:
     return target
 
 
+def make_folder(folder: str | Path, cannot: str) -> Path:
+    """Make a folder, or say why it cannot be written to; ``cannot`` begins that sentence."""
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if not os.access(place, os.W_OK):
+            raise PermissionError(13, "it is read-only")
+    except OSError as error:
+        raise InvalidInputError(
+            f"{cannot} {brief(str(place), 200)}: {error.strerror or error}. Choose another folder."
+        ) from error
+    return place
+
+
 def check_own_folder(folder: Path, files: tuple[str, ...], marker: str) -> None:
     """Refuse a folder with files that would be overwritten, unless recoup wrote a marker to it."""
     taken = [name for name in files if (folder / name).exists()]

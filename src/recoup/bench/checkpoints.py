@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recoup._core.checks import brief
 from recoup._core.files import writing
 from recoup._core.optional import require
-from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from recoup.learners._training.moments import Moment
-
-
-def check_folder(folder: str | Path) -> None:
-    """Refuse a folder that cannot be written to, before anything is trained."""
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise InvalidInputError(
-            f"bench run cannot keep checkpoints in {brief(str(place), 200)}: "
-            f"{error.strerror or error}. Choose another folder."
-        ) from error
 
 
 def keeping(folder: str | Path, run: str) -> Callable[[Moment], None]:

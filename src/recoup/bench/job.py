@@ -40,6 +40,9 @@ RELEASED = "released"
 """As the alpha of learners that need one: what PU-Bench's code hands out, which is the share of
 positives among labeled and unlabeled rows together."""
 
+NOT_A_METHOD = (KNOWN, OWN, RELEASED)
+"""Words for alpha that name no way to estimate it."""
+
 
 @dataclass(frozen=True)
 class Job:

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from recoup._core.checks import brief, did_you_mean
-from recoup.bench.job import KNOWN, OWN, RELEASED, Design, Job, Protocol, takes_alpha
+from recoup.bench.job import KNOWN, NOT_A_METHOD, RELEASED, Design, Job, Protocol, takes_alpha
 from recoup.exceptions import InvalidInputError
 
 CALLER = "A plan"
@@ -261,7 +261,7 @@ class Plan(Part):
             for spec in self.learners
             for params in spec.settings()
         ]
-        alpha = self.alpha if self.alpha in (KNOWN, OWN, RELEASED) else KNOWN
+        alpha = self.alpha if self.alpha in NOT_A_METHOD else KNOWN
         cells = itertools.product(
             *(self.seeds, self.datasets, self.schemes, self.mechanisms),
             *(self.label_frequencies, self.noise),
@@ -279,7 +279,7 @@ class Plan(Part):
 
     def _with_alpha(self, key: str, params: dict[str, Any]) -> dict[str, Any]:
         """Name the way to estimate alpha where a learner has a use for it."""
-        if self.alpha in (KNOWN, OWN, RELEASED) or "alpha" in params or not takes_alpha(key):
+        if self.alpha in NOT_A_METHOD or "alpha" in params or not takes_alpha(key):
             return params
         return params | {"alpha": self.alpha}
 
@@ -323,13 +323,13 @@ class Plan(Part):
         from recoup._core.prior import estimation_method
         from recoup._core.registry import registered
 
-        words = (KNOWN, OWN, RELEASED, "estimate", *registered("priors"))
+        words = (*NOT_A_METHOD, "estimate", *registered("priors"))
         if alpha not in words:
             raise InvalidInputError(
                 f"{CALLER} knows no alpha {brief(alpha)!r}.{did_you_mean(str(alpha), words)} "
                 f"Choose one of: {', '.join(words)}."
             )
-        if alpha not in (KNOWN, OWN, RELEASED):
+        if alpha not in NOT_A_METHOD:
             estimation_method(alpha, 1.0, CALLER)
         return alpha
 

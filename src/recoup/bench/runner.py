@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from recoup._core.checks import brief
-from recoup.bench.checkpoints import check_folder
+from recoup._core.files import make_folder
 from recoup.bench.cluster import (
     RETRIES,
     Kind,
@@ -187,7 +187,7 @@ def run_plan(
     """
     asked = plan if isinstance(plan, Plan) else read_plan(plan)
     if checkpoints is not None and scheduler is None:
-        check_folder(checkpoints)
+        make_folder(checkpoints, "bench run cannot keep checkpoints in")
     return run_work(
         trials(asked, Store(store), checkpoints),
         store,

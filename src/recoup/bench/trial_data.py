@@ -106,7 +106,8 @@ def _estimated(cell: tuple[Any, ...]) -> float:
 
     rows = _drawn(*cell)
     # By the rows themselves: data of one name need not be the same everywhere.
-    content = hashlib.sha256(np.ascontiguousarray(rows.X).tobytes() + rows.s.tobytes())
+    content = hashlib.sha256(np.ascontiguousarray(rows.X).data)
+    content.update(rows.s.data)
     named = {
         "cell": list(cell),
         "rows": content.hexdigest(),
