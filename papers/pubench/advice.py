@@ -107,7 +107,8 @@ class Situation:
 def honest_rows(rows: Iterable[Row]) -> list[Row]:
     """Return the rows of the honest protocol, one for each learner, cell and seed.
 
-    Alpha left to the learner comes before a known one.
+    Alpha left to the learner comes before a known one. Cells in which fewer than half of the
+    learners have run are left out: who is first among a few says nothing about all.
     """
     found: dict[Any, Row] = {}
     for row in rows:
@@ -117,7 +118,18 @@ def honest_rows(rows: Iterable[Row]) -> list[Row]:
         place = tuple(row[name] for name in names)
         if place not in found or (row.get("alpha") == OWN and found[place].get("alpha") != OWN):
             found[place] = row
-    return list(found.values())
+    ran: dict[Any, set[str]] = {}
+    for row in found.values():
+        if row["status"] == "done":
+            ran.setdefault(_cell(row), set()).add(row["learner"])
+    everyone = set().union(*ran.values())
+    return [
+        row for row in found.values() if 2 * len(ran.get(_cell(row), ())) >= max(len(everyone), 1)
+    ]
+
+
+def _cell(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("dataset", "scheme", "mechanism", "label_frequency"))
 
 
 def title_of(dataset: str) -> str:

@@ -177,3 +177,13 @@ def test_a_learner_counts_once_with_its_own_alpha():
     own = {**usual, "alpha": "own"}
     assert honest_rows([usual, own]) == honest_rows([own, usual]) == [own]
     assert honest_rows([{**own, "protocol": "oracle"}]) == []
+
+
+def test_a_dataset_counts_once_half_of_the_learners_have_run_on_it():
+    def rows(dataset, learners):
+        return [made_up_row(key, dataset=dataset, seed=2, protocol="honest") for key in learners]
+
+    whole = rows(SPAM, ("nnpu", "pusb", "vpu", "lbe"))
+    assert honest_rows(whole + rows(CIFAR, ("nnpu",))) == whole
+    begun = whole + rows(CIFAR, ("nnpu", "vpu"))
+    assert honest_rows(begun) == begun
