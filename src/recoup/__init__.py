@@ -11,8 +11,9 @@ sure the corrected ones are. Its parts follow the path of the data:
 4. :mod:`recoup.priors` estimates how many positives hide among the unlabeled rows.
 5. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
 6. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
-7. ``compare`` sets several models side by side, on the same rows.
-8. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
+7. :mod:`recoup.audit` plans which rows to check by hand, and what they tell.
+8. ``compare`` sets several models side by side, on the same rows.
+9. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
    does all of it with files.
 
 Labels are always called ``s``: 1 labeled positive, 0 unlabeled, -1 known negative. ``alpha`` is
@@ -34,6 +35,7 @@ from recoup._core.moved import answer_to_old_names
 
 if TYPE_CHECKING:
     from recoup import (
+        audit,
         bench,
         data,
         learners,
@@ -71,6 +73,7 @@ __all__ = [
     "Report",
     "ScoreTable",
     "__version__",
+    "audit",
     "bench",
     "compare",
     "data",
@@ -88,7 +91,7 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("bench", "data", "learners", "metrics", "plot", "priors", "report", "scores"),
+    *("audit", "bench", "data", "learners", "metrics", "plot", "priors", "report", "scores"),
     *("selection", "simulation"),
 )
 _HOMES = {

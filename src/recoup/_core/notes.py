@@ -20,6 +20,9 @@ CODES = {
     "shared-prior": "alpha is the same for all models, estimated from the scores of one",
     "own-cuts": "each model has a threshold of its own, chosen on the rows that it is judged by",
     "unequal-cuts": "tied scores do not let all models be cut alike",
+    "audit-top": "only the rows with the highest scores were checked",
+    "audit-missing": "some checked rows have no answer",
+    "labels-biased": "checked rows show that labels favor some scores",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

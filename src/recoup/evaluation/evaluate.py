@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
+from recoup.evaluation.audited import audited_defaults, with_audit
 from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
@@ -39,6 +40,9 @@ from recoup.metrics.resample import bootstrap
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
+if TYPE_CHECKING:
+    from recoup.audit import Audit
+
 # What people read first; the others move with them.
 HEADLINE = ("roc_auc", "recall", "precision")
 
@@ -57,6 +61,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     scored: HowScored | None = None,
+    audit: Audit | None = None,
 ) -> Evaluation:
     """Recover how good a classifier really is from positive-unlabeled scores.
 
@@ -103,6 +108,10 @@ def evaluate(
         :func:`recoup.scores.crossfit` returned, passed as ``s``, says so itself, and with
         ``halves=True`` by how much. By default ``"once"``: one model scored rows that had no part
         in its training.
+    audit : Audit, optional
+        Rows that somebody checked (:func:`recoup.audit.plan`). They give every metric a value and
+        an interval that hold whatever the labels are, in ``Evaluation.audit``. Alpha may then be
+        left out, and is estimated for what the labels alone say; the threshold is the plan's.
 
     Returns
     -------
@@ -128,6 +137,8 @@ def evaluate(
             f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
         )
     rng = as_generator(random_state, "evaluate")
+    if audit is not None:
+        alpha, threshold = audited_defaults(audit, alpha, threshold, propensity, sample_weight)
     crossfitted = s if isinstance(s, CrossfitScores) else None
     scored = check_scored(scored, crossfitted is not None, "evaluate")
     if crossfitted is not None:
@@ -194,7 +205,7 @@ def evaluate(
         wrong = measure(table, noisy, recovered_roc(table, noisy), cut)
         note = unchecked_labels_note(metrics, {key: wrong[key][1] for key in HEADLINE})
         notes += [] if note is None else [note]
-    return Evaluation(
+    found = Evaluation(
         metrics=metrics,
         alpha=prior.alpha,
         beta=prior.beta,
@@ -215,6 +226,9 @@ def evaluate(
         n_boot=int(n_boot),
         seed=int(rng.integers(2**32)),
     )
+    if audit is None:
+        return found
+    return with_audit(found, audit, s, scores)
 
 
 def _choose_threshold(

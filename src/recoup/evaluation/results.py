@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from recoup.audit import AuditedEvaluation
     from recoup.priors import PriorEstimate
     from recoup.selection.sensitivity import SelectionSensitivity
 
@@ -105,6 +106,8 @@ class Evaluation:
         How many permutations and bootstrap replicates were asked for.
     seed : int
         Where the random numbers of :attr:`baseline` and :meth:`best` start.
+    audit : AuditedEvaluation or None
+        What checked rows say, beside the labels; None without an audit.
     """
 
     metrics: dict[str, Estimate]
@@ -126,6 +129,7 @@ class Evaluation:
     mixture: Mixture
     n_boot: int
     seed: int
+    audit: AuditedEvaluation | None = None
 
     def __getitem__(self, key: str) -> Estimate:
         """Look a metric up by its key."""
@@ -519,6 +523,7 @@ class Evaluation:
                 "baseline": vars(self.baseline) if self.baseline else None,
                 "notes": list(self.notes),
             }
+            | ({} if self.audit is None else {"audit": self.audit.to_dict()})
         )
         return plain
 

@@ -1,0 +1,441 @@
+"""plan: which rows to check so that every number is known as well as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recoup._core.checks import FloatArray, Scheme, as_numbers, as_vector, brief, check_scheme
+from recoup._core.random import RandomState, as_seed
+from recoup.audit.answers import Audit
+from recoup.audit.drawing import draw_from_arrays
+from recoup.audit.order import row_numbers
+from recoup.audit.plans import AuditPlan, Basis
+from recoup.audit.population import Population
+from recoup.audit.posterior import posterior, refitted, tilted
+from recoup.audit.strata import Strata, allocate, cut, expected_errors, size_measure
+from recoup.exceptions import InvalidInputError
+from recoup.metrics.intervals import normal_quantile
+from recoup.metrics.spec import metric_spec
+from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+METRICS = ("precision", "recall", "f1", "alpha", "roc_auc", "average_precision")
+DEFAULT_BUDGET = 200
+# Odds of a label between the highest and the lowest scoring positive, as in the sensitivity.
+TILT = 5.0
+# Chances below this are no evidence that a score holds no positives.
+LEAST = 0.002
+MANY_ROWS = 1_000_000
+
+
+def plan(
+    s: ArrayLike | ScoreTable,
+    scores: ArrayLike | None = None,
+    *,
+    threshold: float | None = None,
+    budget: int | None = None,
+    goal: Mapping[str, float] | None = None,
+    alpha: float | None = None,
+    beta: float = 1.0,
+    scheme: Scheme = "single-sample",
+    metrics: Sequence[str] = METRICS,
+    proxy: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    include_labeled: int = 0,
+    n_waves: int = 2,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+) -> AuditPlan:
+    """Choose rows to check by hand, so that every metric is known whatever the labels are.
+
+    Rows are drawn by strata of the score: more where an answer moves the metrics more and where
+    the labels leave more open, and some everywhere.
+
+    Parameters
+    ----------
+    s : array-like of shape (n,)
+        1 labeled positive, 0 unlabeled, -1 known negative.
+    scores : array-like of shape (n,)
+        Higher is more positive.
+    threshold : float, optional
+        Where scores become predictions. By default 0.5 if all scores lie in [0, 1], else the
+        score above which as many rows lie as there are positives.
+    budget : int, optional
+        Rows to check in all. By default 200, unless there is a goal.
+    goal : mapping of str to float, optional
+        Half-widths of intervals that are wanted, such as ``{"precision": 0.02}``; the budget
+        follows.
+    alpha : float, optional
+        Share of positives among the unlabeled rows. By default estimated from the scores. A wrong
+        one costs checks, not validity.
+    beta : float, default=1.0
+        Share of right labels.
+    scheme : {"single-sample", "case-control"}, default="single-sample"
+        Whether performance is about all rows, or about the unlabeled rows alone.
+    metrics : sequence of str
+        What the rows are chosen for; ``"alpha"`` is one too. By default precision, recall, F1,
+        alpha, AUC and average precision.
+    proxy : array-like of shape (n,), optional
+        A second opinion on every row, from 0 to 1, such as another model's verdict. It only
+        sharpens the choice of rows.
+    ids : array-like of shape (n,), optional
+        Ids of the rows, each once. By default the positions.
+    include_labeled : int, default=0
+        Labeled rows to check too, which tells the share of right labels. They count apart from
+        the budget.
+    n_waves : int, default=2
+        Waves that the budget is spread over; each learns from those before.
+    confidence : float, default=0.95
+        Level of the half-widths.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the order in which rows are checked.
+
+    Returns
+    -------
+    AuditPlan
+
+    Examples
+    --------
+    >>> import recoup
+    >>> example = recoup.load_example()
+    >>> todo = plan(example.s, example.scores["score_boosting"], threshold=0.5, budget=100)
+    >>> todo.n_rows, todo.budget, todo.waves
+    (50, 100, 2)
+    """
+    caller = "audit.plan"
+    check_scheme(scheme, caller)
+    names = _checked_metrics(metrics, goal, caller)
+    _check_numbers(budget, goal, include_labeled, n_waves, confidence, caller)
+    if isinstance(s, ScoreTable):
+        raise InvalidInputError(
+            "audit.plan needs rows to choose from. Got a table of counts. Pass s and scores as "
+            "arrays, or a file to the command line: recoup audit plan FILE."
+        )
+    if scores is None:
+        raise InvalidInputError("audit.plan needs scores beside the labels. Got s alone.")
+    values = as_numbers(scores, "scores", caller)
+    labels = as_vector(s, "s", caller)
+    keep = (0.5,) if threshold is None else (float(threshold),)
+    bins = DEFAULT_BINS if len(values) > MANY_ROWS else None
+    table = ScoreTable._count(labels, values, None, bins, keep, caller).thin(DEFAULT_BINS, keep)
+    seed = as_seed(random_state, caller)
+    if alpha is None:
+        alpha = _estimated_alpha(table)
+    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
+        raise InvalidInputError(
+            f"audit.plan needs alpha in [0, 1]: it is a share of rows. Got {brief(alpha)}."
+        )
+    named = None if ids is None else _checked_ids(ids, len(values), caller)
+    chance = posterior(table, float(alpha))
+    at = _default_threshold(table, float(alpha), scheme) if threshold is None else float(threshold)
+    population = Population.of(table, scheme, at)
+    size, slopes = size_measure(population, chance, names)
+    if goal is not None:
+        budget = _needed(population, chance, size, slopes, goal, confidence)
+    budget = min(int(budget or DEFAULT_BUDGET), int(table.n_unlabeled))
+    strata = cut(population, size, budget)
+    wanted = np.minimum(strata.n_rows, budget)
+    unlabeled = labels == 0
+    candidates = draw_from_arrays(unlabeled, values, strata, wanted, seed, named)
+    known = np.flatnonzero(labels == 1)
+    if include_labeled:
+        number = row_numbers(known if named is None else named[known], seed + 1)
+        known = known[np.argsort(number, kind="stable")]
+    known = known[: int(include_labeled)]
+    basis = Basis(
+        table,
+        chance,
+        float(alpha),
+        float(beta),
+        scheme,
+        names,
+        strata,
+        candidates,
+        known,
+        values[known],
+        float(confidence),
+        seed,
+        int(n_waves),
+        len(values),
+    )
+    first = -(-budget // int(n_waves))
+    return _wave(basis, at, budget, first, chance, None, named)
+
+
+def _wave(
+    basis: Basis,
+    threshold: float,
+    budget: int,
+    n: int,
+    chance: FloatArray,
+    before: Audit | None,
+    ids: NDArray[Any] | None = None,
+) -> AuditPlan:
+    """Choose the rows of one wave: the next of every stratum."""
+    population = Population.of(basis.table, basis.scheme, threshold)
+    size, slopes = size_measure(population, chance, basis.metrics)
+    strata = basis.strata
+    done = np.zeros(len(strata.n_rows), np.int64)
+    wave = 1
+    if before is not None:
+        assert before.plan is not None
+        done, wave = before.plan.counts_of(before.rows), int(before.wave.max()) + 1
+    index = strata.of(population.scores)
+    sizes = np.bincount(index, population.unlabeled * size, len(strata.n_rows)).astype(float)
+    available = np.minimum(strata.n_rows, [len(part) for part in basis.candidates.rows])
+    total = allocate(sizes, available, int(done.sum()) + n)
+    for _ in range(10):
+        # What was checked already cannot be taken back: the other strata share what is left.
+        over = total < done
+        if not over.any():
+            break
+        free = ~over
+        total = done.copy()
+        left = int(done[free].sum()) + n
+        total[free] = allocate(sizes[free], available[free], left)
+        total = np.maximum(total, done)
+        if total.sum() <= done.sum() + n:
+            break
+    total = _trimmed(total, done, n)
+    picked = [
+        rows[start:end] for rows, start, end in zip(basis.candidates.rows, done, total, strict=True)
+    ]
+    rows = np.concatenate([*picked, basis.labeled if wave == 1 else basis.labeled[:0]])
+    order = np.random.default_rng([basis.seed, wave]).permutation(len(rows))
+    rows = rows[order]
+    final = allocate(sizes, available, max(budget, int(total.sum())))
+    expected = _half_widths(population, chance, slopes, strata, final, basis.confidence)
+    biased = [
+        _half_widths(
+            population,
+            tilted(chance, population.unlabeled, odds),
+            slopes,
+            strata,
+            final,
+            basis.confidence,
+        )
+        for odds in (TILT, 1 / TILT)
+    ]
+    worst = {key: max(value, *(one[key] for one in biased)) for key, value in expected.items()}
+    return AuditPlan(
+        rows,
+        _ids_of(basis, rows, ids),
+        threshold,
+        max(budget, int(total.sum())),
+        wave,
+        total,
+        expected,
+        worst,
+        basis,
+        before,
+    )
+
+
+def _trimmed(total: NDArray[np.int64], done: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Take back what is more than so many new checks, one by one from where most are new."""
+    total = total.copy()
+    while (total - done).sum() > n:
+        total[np.argmax(total - done)] -= 1
+    return total
+
+
+def _ids_of(basis: Basis, rows: NDArray[np.int64], ids: NDArray[Any] | None) -> NDArray[Any]:
+    if ids is not None:
+        return ids[rows]
+    if basis.candidates.ids is None:
+        return rows
+    known = np.concatenate(basis.candidates.rows)
+    names = np.concatenate(basis.candidates.ids)
+    order = np.argsort(known)
+    return names[order[np.searchsorted(known, rows, sorter=order)]]
+
+
+def next_wave(audit: Audit, n: int | None) -> AuditPlan:
+    """Plan the next wave of an audit.
+
+    Parameters
+    ----------
+    audit : Audit
+        Answers so far, of a plan.
+    n : int or None
+        Rows to check; None for the rest of the budget, spread over the waves that are left.
+
+    Returns
+    -------
+    AuditPlan
+    """
+    before = audit.plan
+    assert before is not None
+    basis = before.basis
+    if n is None:
+        n = -(-audit.remaining // max(basis.n_waves - before.wave, 1))
+    if not isinstance(n, Integral) or n < 1:
+        raise InvalidInputError(
+            f"Audit.next needs a whole number of rows from 1. Got {brief(n)}, with "
+            f"{audit.remaining:,} rows of the budget left."
+        )
+    scores, labels = before.scores_of(audit.rows)
+    known = (labels == 0) & ~np.isnan(audit.truth)
+    population = Population.of(basis.table, basis.scheme, before.threshold)
+    assert audit.probability is not None
+    chance = refitted(
+        basis.p,
+        basis.p[population.cells(scores[known])],
+        audit.truth[known],
+        1 / audit.probability[known],
+    )
+    return _wave(basis, before.threshold, before.budget, int(n), chance, audit)
+
+
+def half_widths_along(plan: AuditPlan) -> dict[str, list[Any]]:
+    """Return expected half-widths for several numbers of checks, as columns.
+
+    Parameters
+    ----------
+    plan : AuditPlan
+        The plan.
+
+    Returns
+    -------
+    dict of str to list
+        checks, metric and half_width.
+    """
+    basis = plan.basis
+    population = Population.of(basis.table, basis.scheme, plan.threshold)
+    size, slopes = size_measure(population, basis.p, basis.metrics)
+    columns: dict[str, list[Any]] = {"checks": [], "metric": [], "half_width": []}
+    most = int(basis.table.n_unlabeled)
+    steps = np.unique(np.minimum(np.geomspace(20, max(4 * plan.budget, 40), 15), most).astype(int))
+    for checks in steps:
+        strata, counts = _allocated(population, size, int(checks))
+        found = _half_widths(population, basis.p, slopes, strata, counts, basis.confidence)
+        for key, value in found.items():
+            columns["checks"].append(int(checks))
+            columns["metric"].append(key)
+            columns["half_width"].append(value)
+    return columns
+
+
+def _allocated(
+    population: Population, size: FloatArray, budget: int
+) -> tuple[Strata, NDArray[np.int64]]:
+    strata = cut(population, size, budget)
+    index = strata.of(population.scores)
+    sizes = np.bincount(index, population.unlabeled * size, len(strata.n_rows)).astype(float)
+    return strata, allocate(sizes, strata.n_rows, budget)
+
+
+def _half_widths(
+    population: Population,
+    chance: FloatArray,
+    slopes: dict[str, FloatArray],
+    strata: Strata,
+    counts: NDArray[np.int64],
+    confidence: float,
+) -> dict[str, float]:
+    safe = np.clip(chance, LEAST, 1 - LEAST)
+    errors = expected_errors(population, safe, slopes, strata, counts)
+    return {key: normal_quantile(confidence) * error for key, error in errors.items()}
+
+
+def _needed(
+    population: Population,
+    chance: FloatArray,
+    size: FloatArray,
+    slopes: dict[str, FloatArray],
+    goal: Mapping[str, float],
+    confidence: float,
+) -> int:
+    """Return the fewest checks that reach every goal; all rows if fewer do not."""
+    low, high = 8, int(population.unlabeled.sum())
+
+    def reached(budget: int) -> bool:
+        strata, counts = _allocated(population, size, budget)
+        found = _half_widths(population, chance, slopes, strata, counts, confidence)
+        return all(found[key] <= value for key, value in goal.items())
+
+    if high <= low or reached(low):
+        return min(low, high)
+    while high - low > max(1, low // 100):
+        middle = int(np.sqrt(low * high)) if high > 2 * low else (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _estimated_alpha(table: ScoreTable) -> float:
+    from recoup.priors import estimate
+
+    try:
+        return float(np.clip(estimate(table.thin(1024)).alpha, 0.001, 0.999))
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"audit.plan cannot estimate alpha: {error} Pass a rough alpha: a wrong one costs "
+            f"checks, not validity."
+        ) from error
+
+
+def _default_threshold(table: ScoreTable, alpha: float, scheme: Scheme) -> float:
+    if table.holds_probabilities:
+        return 0.5
+    rows = (table.unlabeled + (table.labeled if scheme == "single-sample" else 0)).astype(float)
+    positives = alpha * table.n_unlabeled + (table.n_labeled if scheme == "single-sample" else 0)
+    above = np.cumsum(rows[::-1])[::-1]
+    return float(table.scores[np.searchsorted(-above, -positives, side="left")])
+
+
+def _checked_metrics(
+    metrics: Sequence[str], goal: Mapping[str, float] | None, caller: str
+) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys([*metrics, *(goal or {})]))
+    for key in names:
+        if key != "alpha":
+            metric_spec(key, caller)
+    for key, value in (goal or {}).items():
+        if not isinstance(value, Real) or not float(value) > 0:
+            raise InvalidInputError(
+                f"{caller} needs goals to be half-widths above 0, such as 0.02 for two points. Got "
+                f"{brief(value)} for {key}."
+            )
+    return names
+
+
+def _check_numbers(
+    budget: Any, goal: Any, include_labeled: Any, n_waves: Any, confidence: Any, caller: str
+) -> None:
+    if budget is not None and goal is not None:
+        raise InvalidInputError(
+            f"{caller} needs a budget or a goal, not both: each follows from the other. Got "
+            f"budget={brief(budget)} and goal={brief(goal)}. Drop one of them."
+        )
+    least = {
+        "budget": (budget, 2),
+        "include_labeled": (include_labeled, 0),
+        "n_waves": (n_waves, 1),
+    }
+    for name, (value, low) in least.items():
+        if value is not None and (not isinstance(value, Integral) or value < low):
+            raise InvalidInputError(
+                f"{caller} needs {name} to be a whole number from {low}. Got {brief(value)}."
+            )
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        raise InvalidInputError(
+            f"{caller} needs confidence between 0 and 1. Got {brief(confidence)}."
+        )
+
+
+def _checked_ids(ids: ArrayLike, n: int, caller: str) -> NDArray[Any]:
+    found = as_vector(ids, "ids", caller)
+    if len(found) != n:
+        raise InvalidInputError(
+            f"{caller} needs one id for each row. Got {len(found):,} for {n:,} rows."
+        )
+    if len(np.unique(found)) != n:
+        raise InvalidInputError(
+            f"{caller} needs ids that name one row each. Got some of them twice. Pass a column "
+            f"without repetition, or none."
+        )
+    return found
