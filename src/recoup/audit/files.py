@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
+from recoup._core.files import writing
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
 
@@ -73,11 +74,58 @@ def write_plan(plan: AuditPlan, path: Path, kind: Literal["csv", "parquet"]) -> 
     """
     frame = plan.to_frame()
     if kind == "csv":
-        frame.to_csv(path, index=False)
+        content = frame.to_csv(index=False).encode()
     else:
-        frame.astype({"answer": "Float64"}).to_parquet(path, index=False)
-    plan_path(path).write_text(json.dumps(plan_facts(plan), indent=1) + "\n", encoding="utf-8")
+        content = frame.astype({"answer": "Float64"}).to_parquet(index=False)
+    remembered = json.loads(json.dumps(plan_facts(plan)))
+    facts = json.dumps(remembered | {"digest": _facts_digest(remembered)}, indent=1) + "\n"
+    with writing(path, plan_path(path)) as (rows, beside):
+        rows.write_bytes(content)
+        beside.write_bytes(facts.encode())
     return path
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """Read the plan that lies beside a file of rows to check.
+
+    Parameters
+    ----------
+    path : Path
+        The file of rows.
+
+    Returns
+    -------
+    dict
+        What :func:`plan_facts` wrote.
+    """
+    beside = plan_path(path)
+    if not beside.exists():
+        raise InvalidInputError(
+            f"{path} has no plan beside it: {beside} is missing. Keep both files that recoup audit "
+            f"plan wrote in one folder."
+        )
+    try:
+        facts: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))
+        version, digest = facts["version"], facts.pop("digest")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInputError(
+            f"{beside} is no plan, or was cut off or changed. Plan the audit again, or take the "
+            f"file as recoup wrote it."
+        ) from error
+    if version != VERSION:
+        raise InvalidInputError(
+            f"{beside} was written by another version of recoup (format {brief(version)}, this one "
+            f"reads {VERSION}). Take that version."
+        )
+    if digest != _facts_digest(facts):
+        raise InvalidInputError(
+            f"{beside} was changed after it was written. Take the file as recoup wrote it."
+        )
+    return facts
+
+
+def _facts_digest(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def answers_by_id(

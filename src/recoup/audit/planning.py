@@ -166,6 +166,48 @@ def plan(
     return _wave(basis, at, budget, first, chance, None, named)
 
 
+def expected_half_widths(
+    table: ScoreTable,
+    *,
+    alpha: float,
+    threshold: float,
+    scheme: Scheme,
+    budget: int,
+    metrics: Sequence[str],
+    confidence: float,
+) -> dict[str, float]:
+    """Say what an audit of so many rows would tell, without choosing any.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    alpha : float
+        Share of positives among the unlabeled rows.
+    threshold : float
+        Where scores become predictions.
+    scheme : {"single-sample", "case-control"}
+        Whether all rows are judged, or the unlabeled rows alone.
+    budget : int
+        Rows to check.
+    metrics : sequence of str
+        What the rows would be chosen for.
+    confidence : float
+        Level of the intervals.
+
+    Returns
+    -------
+    dict of str to float
+        Expected half-width of each interval, if labels are a random sample of the positives.
+    """
+    names = tuple(metrics)
+    population = Population.of(table, scheme, threshold)
+    chance = posterior(table, alpha)
+    size, slopes = size_measure(population, chance, names)
+    strata, counts = _allocated(population, size, budget)
+    return _half_widths(population, chance, slopes, strata, counts, confidence)
+
+
 def _wave(
     basis: Basis,
     threshold: float,

@@ -69,8 +69,8 @@ class Population:
 
     def cells(self, scores: Any) -> NDArray[np.intp]:
         """Index of the cell of each score."""
-        found = np.searchsorted(self.scores, scores, side="right") - 1
-        return np.clip(found, 0, len(self.scores) - 1)
+        found: NDArray[np.intp] = np.searchsorted(self.scores, scores, side="right") - 1
+        return np.minimum(np.maximum(found, 0), len(self.scores) - 1)
 
     def positives(self, hidden: FloatArray, share: Any = 1.0) -> FloatArray:
         """Positives at each score from those hidden there and the share of right labels."""
@@ -150,7 +150,8 @@ class Population:
             if spec.kind == "proper":
                 if_positive, if_negative = spec.formula(self.centers)
                 loss: FloatArray = positives @ (if_positive - if_negative) + rows @ if_negative
-                return loss / n
+                loss /= n
+                return loss
             tpr, fpr = self.curves(positives)
             if spec.key not in DIRECT:
                 tpr, fpr = (np.clip(np.maximum.accumulate(r, -1), 0, 1) for r in (tpr, fpr))

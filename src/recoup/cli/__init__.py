@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recoup._core.checks import brief
-from recoup.cli import bench, compare, data, evaluate, fit, lists, prior, scar, simulate
+from recoup.cli import audit, bench, compare, data, evaluate, fit, lists, prior, scar, simulate
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -83,6 +83,11 @@ app.command()(simulate.simulate)
 app.command()(fit.fit)
 app.command()(fit.score)
 app.command()(evaluate.demo)
+audits = typer.Typer(help="Check rows by hand: plan, next, evaluate.", no_args_is_help=True)
+app.add_typer(audits, name="audit")
+audits.command()(audit.plan)
+audits.command("next")(audit.next_rows)
+audits.command()(audit.evaluate)
 benchmark = typer.Typer(help="Compare learners: plan, run, report.", no_args_is_help=True)
 app.add_typer(benchmark, name="bench")
 benchmark.command()(bench.plan)

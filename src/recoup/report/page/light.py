@@ -240,6 +240,11 @@ def _about_ranking(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _about_selection(evaluation: Evaluation) -> list[tuple[str, str]]:
+    if evaluation.audit is not None and evaluation.audit.labels.code != "cannot-tell":
+        labels = evaluation.audit.labels
+        if labels.code == "random":
+            return [("green", labels.text)]
+        return [("red", f"{labels.text} Go by the audited numbers below.")]
     if evaluation.given.by_propensity:
         text = (
             "The numbers hold if the propensities do, the chances with which positives got their "

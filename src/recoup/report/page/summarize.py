@@ -14,6 +14,7 @@ from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
+from recoup.report.page.audited import audit_of
 from recoup.report.page.verdict import verdict
 
 __all__ = ["data_digest", "sentences", "summarize"]
@@ -48,6 +49,8 @@ def summarize(
     dict
         Ready for JSON. ``verdict`` is the answer in short
         (:func:`~recoup.report.page.verdict.verdict`), ``sentences`` a list of plain sentences;
+        ``audit`` what rows checked by hand tell, or would tell
+        (:func:`~recoup.report.page.audited.audit_of`);
         ``groups`` the metrics with their PU and recovered values, intervals and bounds; ``points``
         the operating points; ``confusion`` cases out of a thousand; ``settings``, ``assumption``,
         ``given`` and ``notes`` what the numbers rest on; ``prior`` how alpha was estimated, or
@@ -59,6 +62,7 @@ def summarize(
             "sentences": sentences(evaluation),
             "settings": _settings(evaluation),
             "verdict": verdict(evaluation),
+            "audit": audit_of(evaluation),
             **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
