@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, as_floats, as_vector, brief
 from recoup._core.results import html_facts, make_frame, to_plain
-from recoup.audit.checked import Checked
-from recoup.audit.population import Population
+from recoup.audit.checked import CheckedRows
+from recoup.audit.population import JudgedRows
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Audit:
         chance = np.full(n, np.nan) if self.probability is None else self.probability
         return {"row": rows, "truth": self.truth, "probability": chance, "wave": self.wave}
 
-    def checked(self, s: Any, scores: Any, population: Population, caller: str) -> Checked:
+    def checked(self, s: Any, scores: Any, population: JudgedRows, caller: str) -> CheckedRows:
         """Find the checked rows among scored ones.
 
         Parameters
@@ -215,14 +215,14 @@ class Audit:
             already: a plan knows the scores of its own.
         scores : array-like of shape (n,) or None
             Higher is more positive.
-        population : Population
+        population : JudgedRows
             The same rows by score.
         caller : str
             Who asks, for the error message.
 
         Returns
         -------
-        Checked
+        CheckedRows
         """
         start = np.zeros(1, np.intp)
         if s is None:
@@ -268,7 +268,7 @@ class Audit:
         else:
             assert self.probability is not None
             chance = self.probability[inside]
-        return Checked(
+        return CheckedRows(
             cells,
             self.truth[inside],
             np.minimum(chance, 1.0),

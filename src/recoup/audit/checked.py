@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.audit.population import Population
+from recoup.audit.population import JudgedRows
 
 # Checks in a part of the scores, where rows were not drawn by strata.
 PER_PART = 6
@@ -16,7 +16,7 @@ LEAST_ROOM = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class CheckedRows:
     """Checked rows.
 
     Attributes
@@ -42,7 +42,7 @@ class Checked:
     labeled: FloatArray
     certain: bool = False
 
-    def filled(self, value: float) -> Checked:
+    def filled(self, value: float) -> CheckedRows:
         """Give every missing answer the same value."""
         return replace(
             self,
@@ -56,14 +56,14 @@ class Checked:
         return int(np.isnan(self.truth).sum() + np.isnan(self.labeled).sum())
 
 
-def parts_of(population: Population, checked: Checked) -> NDArray[np.intp]:
+def parts_of(population: JudgedRows, checked: CheckedRows) -> NDArray[np.intp]:
     """Cut the scores into parts with a few checks each, on either side of the threshold.
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
-    checked : Checked
+    checked : CheckedRows
         The answers.
 
     Returns
@@ -81,7 +81,7 @@ def parts_of(population: Population, checked: Checked) -> NDArray[np.intp]:
     return np.unique(starts)
 
 
-def hidden_mass(population: Population, p: FloatArray, checked: Checked) -> FloatArray:
+def hidden_mass(population: JudgedRows, p: FloatArray, checked: CheckedRows) -> FloatArray:
     r"""Estimate the positives among the unlabeled rows at each score.
 
     The difference estimator :math:`p_i + \delta_i (y_i - p_i) / \pi_i`, summed over the rows of a
@@ -89,11 +89,11 @@ def hidden_mass(population: Population, p: FloatArray, checked: Checked) -> Floa
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
     p : ndarray of shape (n_scores,)
         Chance that an unlabeled row is positive.
-    checked : Checked
+    checked : CheckedRows
         The answers.
 
     Returns
@@ -125,7 +125,7 @@ def hidden_mass(population: Population, p: FloatArray, checked: Checked) -> Floa
     return mass
 
 
-def right_share(checked: Checked, beta: float) -> float:
+def right_share(checked: CheckedRows, beta: float) -> float:
     """Return the share of right labels: as answered, or as assumed where no label was checked."""
     known = checked.labeled[~np.isnan(checked.labeled)]
     return float(known.mean()) if len(known) else beta

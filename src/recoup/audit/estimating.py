@@ -8,10 +8,10 @@ import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.notes import Note
-from recoup.audit.checked import Checked, hidden_mass, right_share
-from recoup.audit.labels import verdict
+from recoup.audit.checked import CheckedRows, hidden_mass, right_share
+from recoup.audit.labels import labels_verdict
 from recoup.audit.limits import Drawn, drawn_again
-from recoup.audit.population import Population
+from recoup.audit.population import JudgedRows
 from recoup.audit.results import AuditedEstimate, AuditedEvaluation
 from recoup.audit.together import combined
 from recoup.metrics.bands import GRID
@@ -29,7 +29,7 @@ BOUND_STEPS = 41
 def audited(
     table: ScoreTable,
     p: FloatArray,
-    checked: Checked,
+    checked: CheckedRows,
     *,
     threshold: float,
     scheme: Scheme,
@@ -46,7 +46,7 @@ def audited(
         The counted rows, known negatives apart.
     p : ndarray of shape (n_scores,)
         Chance that an unlabeled row at each score is positive, as far as the labels tell.
-    checked : Checked
+    checked : CheckedRows
         The answers.
     threshold : float
         Where scores become predictions.
@@ -65,7 +65,7 @@ def audited(
     -------
     AuditedEvaluation
     """
-    population = Population.of(table, scheme, threshold)
+    population = JudgedRows.of(table, scheme, threshold)
     share = right_share(checked, beta)
     hidden = hidden_mass(population, p, checked)
     positives = population.positives(hidden, share)
@@ -99,9 +99,9 @@ def audited(
     bands = _bands(cases, confidence, checked.certain)
     roc = _roc(population, positives)
     known = checked.truth[~np.isnan(checked.truth)]
-    labels = verdict(
+    labels = labels_verdict(
         population,
-        Checked(
+        CheckedRows(
             checked.cells[~np.isnan(checked.truth)],
             known,
             checked.probability[~np.isnan(checked.truth)],
@@ -129,7 +129,7 @@ def audited(
     )
 
 
-def _notes(checked: Checked, code: str, text: str) -> list[Note]:
+def _notes(checked: CheckedRows, code: str, text: str) -> list[Note]:
     notes = []
     if checked.certain:
         notes.append(
@@ -154,7 +154,7 @@ def _notes(checked: Checked, code: str, text: str) -> list[Note]:
 
 
 def _drawn(
-    population: Population, checked: Checked, beta: float, rng: np.random.Generator
+    population: JudgedRows, checked: CheckedRows, beta: float, rng: np.random.Generator
 ) -> Drawn:
     if not checked.certain:
         return drawn_again(population, checked, beta, rng)
@@ -197,7 +197,7 @@ def _inside(key: str, low: float, high: float) -> tuple[float, float]:
     return METRICS[key].clip(low), METRICS[key].clip(high)
 
 
-def _roc(population: Population, positives: FloatArray) -> RocCurve:
+def _roc(population: JudgedRows, positives: FloatArray) -> RocCurve:
     tpr, fpr = (rate[0] for rate in population.curves(positives[None]))
     weights = np.append(1e-9, population.rows[::-1])
     return RocCurve(

@@ -85,7 +85,7 @@ def write_plan(plan: AuditPlan, path: Path, kind: Literal["csv", "parquet"]) -> 
     return path
 
 
-def read_plan(path: Path) -> dict[str, Any]:
+def read_written_plan(path: Path) -> dict[str, Any]:
     """Read the plan that lies beside a file of rows to check.
 
     Parameters

@@ -6,8 +6,8 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup._core.text import show_digits
-from recoup.audit.checked import Checked
-from recoup.audit.population import Population
+from recoup.audit.checked import CheckedRows
+from recoup.audit.population import JudgedRows
 from recoup.audit.results import LabelsCode, LabelsVerdict
 
 N_DRAWS = 2000
@@ -18,8 +18,8 @@ NEAR = 3.0
 FARTHEST = 8.0
 
 
-def verdict(
-    population: Population, checked: Checked, confidence: float, rng: np.random.Generator
+def labels_verdict(
+    population: JudgedRows, checked: CheckedRows, confidence: float, rng: np.random.Generator
 ) -> LabelsVerdict:
     """Compare the scores of hidden positives that were found with those of the labeled ones.
 
@@ -30,9 +30,9 @@ def verdict(
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
-    checked : Checked
+    checked : CheckedRows
         The answers, none missing.
     confidence : float
         Level of the interval of the odds.

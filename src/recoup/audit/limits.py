@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.audit.checked import Checked, parts_of
-from recoup.audit.population import Population
+from recoup.audit.checked import CheckedRows, parts_of
+from recoup.audit.population import JudgedRows
 
 N_DRAWS = 1000
 BLOCKS = 256
@@ -30,7 +30,7 @@ class Drawn:
 
     Attributes
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score, neighbors joined.
     hidden : ndarray of shape (n_draws, n_scores)
         Positives among the unlabeled rows.
@@ -38,7 +38,7 @@ class Drawn:
         Share of right labels.
     """
 
-    population: Population
+    population: JudgedRows
     hidden: FloatArray
     share: FloatArray
 
@@ -49,15 +49,15 @@ class Drawn:
 
 
 def groups_of(
-    population: Population, checked: Checked, starts: NDArray[np.intp]
+    population: JudgedRows, checked: CheckedRows, starts: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """Join neighboring parts until each group holds enough of both answers.
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
-    checked : Checked
+    checked : CheckedRows
         The answers, none missing.
     starts : ndarray of shape (n_parts,)
         First cell of each part.
@@ -96,8 +96,8 @@ def groups_of(
 
 
 def drawn_again(
-    population: Population,
-    checked: Checked,
+    population: JudgedRows,
+    checked: CheckedRows,
     beta: float,
     rng: np.random.Generator,
     n_draws: int = N_DRAWS,
@@ -106,9 +106,9 @@ def drawn_again(
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
-    checked : Checked
+    checked : CheckedRows
         The answers, none missing.
     beta : float
         Share of right labels, if no label was checked.
@@ -161,8 +161,8 @@ def drawn_again(
 
 
 def _spread_over(
-    population: Population,
-    checked: Checked,
+    population: JudgedRows,
+    checked: CheckedRows,
     parts: NDArray[np.intp],
     index: NDArray[np.intp],
     n_blocks: int,
@@ -178,8 +178,8 @@ def _spread_over(
 
 
 def _drawn_share(
-    population: Population,
-    checked: Checked,
+    population: JudgedRows,
+    checked: CheckedRows,
     beta: float,
     rng: np.random.Generator,
     n_draws: int,

@@ -14,8 +14,8 @@ from recoup._core.random import RandomState, as_seed
 from recoup.audit.answers import Audit
 from recoup.audit.drawing import draw_from_arrays
 from recoup.audit.order import row_numbers
-from recoup.audit.plans import AuditPlan, Basis
-from recoup.audit.population import Population
+from recoup.audit.plans import AuditPlan, PlanBasis
+from recoup.audit.population import JudgedRows
 from recoup.audit.posterior import posterior, refitted, tilted
 from recoup.audit.strata import Strata, allocate, cut, expected_errors, size_measure
 from recoup.exceptions import InvalidInputError
@@ -132,7 +132,7 @@ def plan(
     named = None if ids is None else _checked_ids(ids, len(values), caller)
     chance = posterior(table, float(alpha))
     at = _default_threshold(table, float(alpha), scheme) if threshold is None else float(threshold)
-    population = Population.of(table, scheme, at)
+    population = JudgedRows.of(table, scheme, at)
     size, slopes = size_measure(population, chance, names)
     if goal is not None:
         budget = _needed(population, chance, size, slopes, goal, confidence)
@@ -146,7 +146,7 @@ def plan(
         number = row_numbers(known if named is None else named[known], seed + 1)
         known = known[np.argsort(number, kind="stable")]
     known = known[: int(include_labeled)]
-    basis = Basis(
+    basis = PlanBasis(
         table,
         chance,
         float(alpha),
@@ -201,7 +201,7 @@ def expected_half_widths(
         Expected half-width of each interval, if labels are a random sample of the positives.
     """
     names = tuple(metrics)
-    population = Population.of(table, scheme, threshold)
+    population = JudgedRows.of(table, scheme, threshold)
     chance = posterior(table, alpha)
     size, slopes = size_measure(population, chance, names)
     strata, counts = _allocated(population, size, budget)
@@ -209,7 +209,7 @@ def expected_half_widths(
 
 
 def _wave(
-    basis: Basis,
+    basis: PlanBasis,
     threshold: float,
     budget: int,
     n: int,
@@ -218,7 +218,7 @@ def _wave(
     ids: NDArray[Any] | None = None,
 ) -> AuditPlan:
     """Choose the rows of one wave: the next of every stratum."""
-    population = Population.of(basis.table, basis.scheme, threshold)
+    population = JudgedRows.of(basis.table, basis.scheme, threshold)
     size, slopes = size_measure(population, chance, basis.metrics)
     strata = basis.strata
     done = np.zeros(len(strata.n_rows), np.int64)
@@ -285,7 +285,7 @@ def _trimmed(total: NDArray[np.int64], done: NDArray[np.int64], n: int) -> NDArr
     return total
 
 
-def _ids_of(basis: Basis, rows: NDArray[np.int64], ids: NDArray[Any] | None) -> NDArray[Any]:
+def _ids_of(basis: PlanBasis, rows: NDArray[np.int64], ids: NDArray[Any] | None) -> NDArray[Any]:
     if ids is not None:
         return ids[rows]
     if basis.candidates.ids is None:
@@ -322,7 +322,7 @@ def next_wave(audit: Audit, n: int | None) -> AuditPlan:
         )
     scores, labels = before.scores_of(audit.rows)
     known = (labels == 0) & ~np.isnan(audit.truth)
-    population = Population.of(basis.table, basis.scheme, before.threshold)
+    population = JudgedRows.of(basis.table, basis.scheme, before.threshold)
     assert audit.probability is not None
     chance = refitted(
         basis.p,
@@ -347,7 +347,7 @@ def half_widths_along(plan: AuditPlan) -> dict[str, list[Any]]:
         checks, metric and half_width.
     """
     basis = plan.basis
-    population = Population.of(basis.table, basis.scheme, plan.threshold)
+    population = JudgedRows.of(basis.table, basis.scheme, plan.threshold)
     size, slopes = size_measure(population, basis.p, basis.metrics)
     columns: dict[str, list[Any]] = {"checks": [], "metric": [], "half_width": []}
     most = int(basis.table.n_unlabeled)
@@ -363,7 +363,7 @@ def half_widths_along(plan: AuditPlan) -> dict[str, list[Any]]:
 
 
 def _allocated(
-    population: Population, size: FloatArray, budget: int
+    population: JudgedRows, size: FloatArray, budget: int
 ) -> tuple[Strata, NDArray[np.int64]]:
     strata = cut(population, size, budget)
     index = strata.of(population.scores)
@@ -372,7 +372,7 @@ def _allocated(
 
 
 def _half_widths(
-    population: Population,
+    population: JudgedRows,
     chance: FloatArray,
     slopes: dict[str, FloatArray],
     strata: Strata,
@@ -385,7 +385,7 @@ def _half_widths(
 
 
 def _needed(
-    population: Population,
+    population: JudgedRows,
     chance: FloatArray,
     size: FloatArray,
     slopes: dict[str, FloatArray],

@@ -25,7 +25,7 @@ CALLER = "AuditPlan.answers"
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class PlanBasis:
     """What all waves of a plan rest on.
 
     Attributes
@@ -99,7 +99,7 @@ class AuditPlan:
     expected_biased : dict of str to float
         The same if labels favor some scores as strongly as is looked at by default (odds that
         differ five times), whichever way is worse.
-    basis : Basis
+    basis : PlanBasis
         What all waves rest on.
     before : Audit or None
         Answers of the waves before.
@@ -113,7 +113,7 @@ class AuditPlan:
     counts: NDArray[np.int64]
     expected: dict[str, float]
     expected_biased: dict[str, float]
-    basis: Basis
+    basis: PlanBasis
     before: Audit | None = None
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ DIRECT = ("roc_auc", "average_precision", "aul")
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class JudgedRows:
     """Rows at each score, ascending, and where scores become predictions.
 
     Attributes
@@ -47,7 +47,7 @@ class Population:
     threshold: float
 
     @classmethod
-    def of(cls, table: ScoreTable, scheme: Scheme, threshold: float) -> Population:
+    def of(cls, table: ScoreTable, scheme: Scheme, threshold: float) -> JudgedRows:
         """Take the rows of a table, its known negatives apart."""
         columns = [np.asarray(c, float) for c in (table.labeled, table.unlabeled, table.negative)]
         return cls(
@@ -79,7 +79,7 @@ class Population:
         total: FloatArray = hidden + np.asarray(share)[..., None] * self.labeled
         return total
 
-    def blocks(self, most: int, edges: NDArray[np.intp]) -> tuple[Population, NDArray[np.intp]]:
+    def blocks(self, most: int, edges: NDArray[np.intp]) -> tuple[JudgedRows, NDArray[np.intp]]:
         """Join neighboring scores into at most about so many cells, with a cut at some of them.
 
         Parameters
@@ -91,7 +91,7 @@ class Population:
 
         Returns
         -------
-        population : Population
+        population : JudgedRows
         index : ndarray of shape (n_scores,)
             Joined cell of each cell.
         """
@@ -109,7 +109,7 @@ class Population:
         rows = np.maximum(np.add.reduceat(self.rows, cuts), 1e-300)
         columns = (self.labeled, self.unlabeled, self.negative)
         labeled, unlabeled, negative = (np.add.reduceat(c, cuts) for c in columns)
-        joined = Population(
+        joined = JudgedRows(
             self.scores[cuts],
             np.add.reduceat(self.rows * self.centers, cuts) / rows,
             labeled,

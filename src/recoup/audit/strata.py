@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.audit.population import Population
+from recoup.audit.population import JudgedRows
 from recoup.metrics.spec import metric_spec
 
 # Chances are taken as at least this, and at most one minus it, where rows are chosen.
@@ -43,7 +43,7 @@ class Strata:
 
 
 def size_measure(
-    population: Population, p: FloatArray, metrics: tuple[str, ...]
+    population: JudgedRows, p: FloatArray, metrics: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     r"""How much it is worth to check a row at each score, and the slopes behind it.
 
@@ -52,7 +52,7 @@ def size_measure(
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
     p : ndarray of shape (n_scores,)
         Chance that an unlabeled row is positive.
@@ -90,12 +90,12 @@ def size_measure(
     return size, slopes
 
 
-def cut(population: Population, size: FloatArray, budget: int) -> Strata:
+def cut(population: JudgedRows, size: FloatArray, budget: int) -> Strata:
     """Cut the scores into strata of about equal size; the threshold is always between two.
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
     size : ndarray of shape (n_scores,)
         What it is worth to check one unlabeled row at each score.
@@ -175,7 +175,7 @@ def allocate(sizes: FloatArray, n_rows: NDArray[np.int64], budget: int) -> NDArr
 
 
 def expected_errors(
-    population: Population,
+    population: JudgedRows,
     p: FloatArray,
     slopes: dict[str, FloatArray],
     strata: Strata,
@@ -185,7 +185,7 @@ def expected_errors(
 
     Parameters
     ----------
-    population : Population
+    population : JudgedRows
         Rows by score.
     p : ndarray of shape (n_scores,)
         Chance that an unlabeled row is positive.

@@ -189,11 +189,11 @@ def _read(file: str, score: str, label: str, id_column: str | None) -> tuple[Any
 def _answered(files: list[Path], s: Any, scores: Any, ids: Any, truth: str) -> Audit:
     """Make the plan of every round again, which is always the same, and take its answers."""
     from recoup.audit import plan as make
-    from recoup.audit.files import read_plan
+    from recoup.audit.files import read_written_plan
 
     audit: Audit | None = None
     for path in files:
-        facts = read_plan(path)
+        facts = read_written_plan(path)
         if audit is None:
             made = make(
                 s,

@@ -75,12 +75,12 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
     Evaluation
     """
     from recoup.audit.estimating import audited
-    from recoup.audit.population import Population
+    from recoup.audit.population import JudgedRows
     from recoup.audit.posterior import posterior
 
     keep = (0.5, evaluation.threshold)
     table = evaluation.given.counts.thin(DEFAULT_BINS, keep)
-    population = Population.of(table, evaluation.scheme, evaluation.threshold)
+    population = JudgedRows.of(table, evaluation.scheme, evaluation.threshold)
     counted = isinstance(s, ScoreTable)
     checked = audit.checked(
         None if counted else s, None if counted else scores, population, "evaluate"
