@@ -70,9 +70,8 @@ def audited(
     hidden = hidden_mass(population, p, checked)
     positives = population.positives(hidden, share)
     n_unlabeled = float(population.unlabeled.sum())
-    values = {
-        spec.key: float(population.value(spec, positives[None])[0]) for spec in population.specs()
-    }
+    specs = population.specs()
+    values = {key: float(one[0]) for key, one in population.values(specs, positives[None]).items()}
     values |= {"alpha": float(hidden.sum() / n_unlabeled), "hidden": float(hidden.sum())}
     labels_alone = dict(from_labels)
     if "alpha" in labels_alone:
@@ -112,7 +111,7 @@ def audited(
         np.random.default_rng(seed + 1),
     )
     return AuditedEvaluation(
-        metrics={spec.key: estimates[spec.key] for spec in population.specs()},
+        metrics={spec.key: estimates[spec.key] for spec in specs},
         alpha=estimates["alpha"],
         hidden=estimates["hidden"],
         labels=labels,
@@ -173,8 +172,7 @@ def _drawn(
 
 
 def _values(drawn: Drawn) -> dict[str, FloatArray]:
-    positives = drawn.positives
-    found = {spec.key: drawn.population.value(spec, positives) for spec in drawn.population.specs()}
+    found = drawn.population.values(drawn.population.specs(), drawn.positives)
     total = drawn.hidden.sum(axis=1)
     return found | {"alpha": total / drawn.population.unlabeled.sum(), "hidden": total}
 

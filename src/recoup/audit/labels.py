@@ -69,9 +69,7 @@ def labels_verdict(
     n = np.append(seen, np.ones(positive.sum()))
     k = np.append(np.zeros(len(seen)), np.ones(positive.sum()))
     offset = np.log(np.append(chance, checked.probability[positive]))
-    level = _intercept(offset, n, k.sum())
-    center = _expit(level + offset)
-    statistic = float(x @ (k - n * center))
+    center = _expit(_intercepts(offset[None], n, k.sum())[0] + offset)
     drawn = rng.binomial(n.astype(np.int64), center, size=(N_DRAWS, len(n)))
     spread = x - np.sum(n * center * (1 - center) * x) / np.sum(n * center * (1 - center))
     simulated = (drawn - n * center) @ spread
@@ -79,7 +77,7 @@ def labels_verdict(
     extreme = np.sum(np.abs(simulated) >= abs(statistic) - 1e-12)
     p_value = float((1 + extreme) / (N_DRAWS + 1))
     slopes = np.linspace(-FARTHEST, FARTHEST, 161)
-    likelihood = np.array([_profile(slope, x, offset, n, k) for slope in slopes])
+    likelihood = _profile(slopes, x, offset, n, k)
     best = int(np.argmax(likelihood))
     from scipy.special import chdtri
 
@@ -122,19 +120,22 @@ def _expit(x: FloatArray) -> FloatArray:
     return found
 
 
-def _intercept(offset: FloatArray, n: FloatArray, total: float) -> float:
-    """Level at which as many are expected as were found."""
-    low, high = -50.0, 50.0
-    for _ in range(60):
+def _intercepts(offsets: FloatArray, n: FloatArray, total: float) -> FloatArray:
+    """Level of each row of offsets at which as many are expected as were found."""
+    low, high = np.full(len(offsets), -50.0), np.full(len(offsets), 50.0)
+    for _ in range(45):
         middle = (low + high) / 2
-        below = np.sum(n * _expit(middle + offset)) < total
-        low, high = (middle, high) if below else (low, middle)
+        below = _expit(middle[:, None] + offsets) @ n < total
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2
 
 
 def _profile(
-    slope: float, x: FloatArray, offset: FloatArray, n: FloatArray, k: FloatArray
-) -> float:
-    line = offset + slope * x
-    fitted = np.clip(_expit(_intercept(line, n, k.sum()) + line), 1e-12, 1 - 1e-12)
-    return float(np.sum(k * np.log(fitted) + (n - k) * np.log1p(-fitted)))
+    slopes: FloatArray, x: FloatArray, offset: FloatArray, n: FloatArray, k: FloatArray
+) -> FloatArray:
+    """Log likelihood of each slope, at the level that fits it best."""
+    lines = offset + slopes[:, None] * x
+    fitted = _expit(_intercepts(lines, n, k.sum())[:, None] + lines)
+    fitted = np.clip(fitted, 1e-12, 1 - 1e-12)
+    found: FloatArray = np.log(fitted) @ k + np.log1p(-fitted) @ (n - k)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,7 +126,12 @@ class JudgedRows:
         low, high = min(self.scores[0], self.centers[0]), max(self.scores[-1], self.centers[-1])
         return evaluated_specs(probabilities=bool(low >= 0 and high <= 1))
 
-    def value(self, spec: MetricSpec, positives: FloatArray) -> FloatArray:
+    def value(
+        self,
+        spec: MetricSpec,
+        positives: FloatArray,
+        curves: tuple[FloatArray, FloatArray] | None = None,
+    ) -> FloatArray:
         """Return a metric for each row of positives by score; not clipped.
 
         Parameters
@@ -134,6 +140,8 @@ class JudgedRows:
             The metric.
         positives : ndarray of shape (n_draws, n_scores)
             Positives at each score.
+        curves : tuple of ndarray, optional
+            What :meth:`curves` returns for these positives, for several areas.
 
         Returns
         -------
@@ -152,11 +160,30 @@ class JudgedRows:
                 loss: FloatArray = positives @ (if_positive - if_negative) + rows @ if_negative
                 loss /= n
                 return loss
-            tpr, fpr = self.curves(positives)
+            tpr, fpr = self.curves(positives) if curves is None else curves
             if spec.key not in DIRECT:
                 tpr, fpr = (np.clip(np.maximum.accumulate(r, -1), 0, 1) for r in (tpr, fpr))
                 tpr[:, -1], fpr[:, -1] = 1.0, 1.0
             return spec.along(tpr, fpr, total / n)
+
+    def values(self, specs: Sequence[MetricSpec], positives: FloatArray) -> dict[str, FloatArray]:
+        """Return several metrics for each row of positives by score; not clipped.
+
+        Parameters
+        ----------
+        specs : sequence of MetricSpec
+            The metrics.
+        positives : ndarray of shape (n_draws, n_scores)
+            Positives at each score.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_draws,)
+            By key of the metric.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curves = self.curves(positives) if any(one.kind == "area" for one in specs) else None
+        return {spec.key: self.value(spec, positives, curves) for spec in specs}
 
     def curves(self, positives: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return true and false positive rates from the highest score down, from (0, 0) on."""
