@@ -50,6 +50,16 @@ class CheckedRows:
             labeled=np.where(np.isnan(self.labeled), value, self.labeled),
         )
 
+    def answered(self) -> CheckedRows:
+        """Leave rows without an answer out."""
+        known = ~np.isnan(self.truth)
+        return replace(
+            self,
+            cells=self.cells[known],
+            truth=self.truth[known],
+            probability=self.probability[known],
+        )
+
     @property
     def n_missing(self) -> int:
         """How many answers are missing."""

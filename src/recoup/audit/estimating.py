@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from recoup.metrics.bands import GRID
 from recoup.metrics.curve_results import Band, PrCurve, RocCurve
 from recoup.metrics.curves import monotone_rate, precision_of
 from recoup.metrics.intervals import normal_quantile, spread
-from recoup.metrics.spec import METRICS
+from recoup.metrics.spec import METRICS, MetricSpec
 from recoup.scores.table import ScoreTable
 
 # A value from the labels alone, and its standard error.
@@ -38,7 +38,7 @@ def audited(
     from_labels: FromLabels,
     seed: int,
 ) -> AuditedEvaluation:
-    """Estimate every metric from checked rows.
+    """Estimate every metric from checked rows, with curves and a verdict on the labels.
 
     Parameters
     ----------
@@ -66,24 +66,117 @@ def audited(
     AuditedEvaluation
     """
     population = JudgedRows.of(table, scheme, threshold)
-    share = right_share(checked, beta)
-    hidden = hidden_mass(population, p, checked)
-    positives = population.positives(hidden, share)
-    n_unlabeled = float(population.unlabeled.sum())
     specs = population.specs()
+    cases = drawn_cases(population, checked, beta, seed)
+    estimates = audited_estimates(
+        population,
+        p,
+        checked,
+        cases,
+        specs,
+        beta=beta,
+        confidence=confidence,
+        from_labels=from_labels,
+    )
+    bands = _bands(cases, confidence, checked.certain)
+    roc = _roc(
+        population,
+        population.positives(hidden_mass(population, p, checked), right_share(checked, beta)),
+    )
+    answered = checked.answered()
+    labels = labels_verdict(population, answered, confidence, np.random.default_rng(seed + 1))
+    return AuditedEvaluation(
+        metrics={spec.key: estimates[spec.key] for spec in specs},
+        alpha=estimates["alpha"],
+        hidden=estimates["hidden"],
+        labels=labels,
+        n_checked=len(answered.truth) + int((~np.isnan(checked.labeled)).sum()),
+        n_missing=checked.n_missing,
+        beta=right_share(checked, beta),
+        roc=roc,
+        pr=PrCurve(precision_of(roc), roc.tpr, roc.threshold, roc.pi),
+        roc_band=bands["roc"],
+        pr_band=bands["pr"],
+        bounds_only=checked.certain,
+        confidence=float(confidence),
+        notes=tuple(_notes(checked, labels.code, labels.text)),
+    )
+
+
+def drawn_cases(
+    population: JudgedRows, checked: CheckedRows, beta: float, seed: int
+) -> list[Drawn]:
+    """Draw the positives by score many times: once, or for missing answers of either kind.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    checked : CheckedRows
+        The answers.
+    beta : float
+        Share of right labels, if none of them was checked.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    list of Drawn
+    """
+    # The same seed for both, so that they differ by the missing answers alone.
+    return [
+        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed))
+        for fill in ((0.0, 1.0) if checked.n_missing else (0.0,))
+    ]
+
+
+def audited_estimates(
+    population: JudgedRows,
+    p: FloatArray,
+    checked: CheckedRows,
+    cases: Sequence[Drawn],
+    specs: Sequence[MetricSpec],
+    *,
+    beta: float,
+    confidence: float,
+    from_labels: FromLabels,
+) -> dict[str, AuditedEstimate]:
+    """Estimate metrics, alpha and the number of hidden positives from checked rows.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    p : ndarray of shape (n_scores,)
+        Chance that an unlabeled row at each score is positive, as far as the labels tell.
+    checked : CheckedRows
+        The answers.
+    cases : sequence of Drawn
+        What :func:`drawn_cases` gave.
+    specs : sequence of MetricSpec
+        The metrics.
+    beta : float
+        Share of right labels, if none of them was checked.
+    confidence : float
+        Level of the intervals.
+    from_labels : mapping of str to (float, float)
+        Value and standard error from the labels alone, by key; alpha among them.
+
+    Returns
+    -------
+    dict of str to AuditedEstimate
+        By key; ``"alpha"`` and ``"hidden"`` last.
+    """
+    hidden = hidden_mass(population, p, checked)
+    positives = population.positives(hidden, right_share(checked, beta))
+    n_unlabeled = float(population.unlabeled.sum())
     values = {key: float(one[0]) for key, one in population.values(specs, positives[None]).items()}
     values |= {"alpha": float(hidden.sum() / n_unlabeled), "hidden": float(hidden.sum())}
     labels_alone = dict(from_labels)
     if "alpha" in labels_alone:
         share_alone, its_error = labels_alone["alpha"]
         labels_alone["hidden"] = n_unlabeled * share_alone, n_unlabeled * its_error
-    fills = (0.0, 1.0) if checked.n_missing else (0.0,)
-    # The same seed for both, so that they differ by the missing answers alone.
-    cases = [
-        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed))
-        for fill in fills
-    ]
-    draws = [_values(case) for case in cases]
+    draws = [_values(case, specs) for case in cases]
     estimates = {}
     for key, value in values.items():
         low, high = _limits([one[key] for one in draws], confidence, checked.certain)
@@ -95,37 +188,7 @@ def audited(
         estimates[key] = AuditedEstimate(
             key, value, low, high, float(other), both, min(low, both), max(high, both)
         )
-    bands = _bands(cases, confidence, checked.certain)
-    roc = _roc(population, positives)
-    known = checked.truth[~np.isnan(checked.truth)]
-    labels = labels_verdict(
-        population,
-        CheckedRows(
-            checked.cells[~np.isnan(checked.truth)],
-            known,
-            checked.probability[~np.isnan(checked.truth)],
-            checked.starts,
-            checked.labeled,
-        ),
-        confidence,
-        np.random.default_rng(seed + 1),
-    )
-    return AuditedEvaluation(
-        metrics={spec.key: estimates[spec.key] for spec in specs},
-        alpha=estimates["alpha"],
-        hidden=estimates["hidden"],
-        labels=labels,
-        n_checked=len(known) + int((~np.isnan(checked.labeled)).sum()),
-        n_missing=checked.n_missing,
-        beta=share,
-        roc=roc,
-        pr=PrCurve(precision_of(roc), roc.tpr, roc.threshold, roc.pi),
-        roc_band=bands["roc"],
-        pr_band=bands["pr"],
-        bounds_only=checked.certain,
-        confidence=float(confidence),
-        notes=tuple(_notes(checked, labels.code, labels.text)),
-    )
+    return estimates
 
 
 def _notes(checked: CheckedRows, code: str, text: str) -> list[Note]:
@@ -171,8 +234,8 @@ def _drawn(
     return Drawn(population, hidden, np.full(len(hidden), right_share(checked, beta)))
 
 
-def _values(drawn: Drawn) -> dict[str, FloatArray]:
-    found = drawn.population.values(drawn.population.specs(), drawn.positives)
+def _values(drawn: Drawn, specs: Sequence[MetricSpec]) -> dict[str, FloatArray]:
+    found = drawn.population.values(specs, drawn.positives)
     total = drawn.hidden.sum(axis=1)
     return found | {"alpha": total / drawn.population.unlabeled.sum(), "hidden": total}
 

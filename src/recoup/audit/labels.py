@@ -127,7 +127,8 @@ def _intercepts(offsets: FloatArray, n: FloatArray, total: float) -> FloatArray:
         middle = (low + high) / 2
         below = _expit(middle[:, None] + offsets) @ n < total
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    found: FloatArray = (low + high) / 2
+    return found
 
 
 def _profile(

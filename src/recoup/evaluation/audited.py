@@ -85,13 +85,6 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
     checked = audit.checked(
         None if counted else s, None if counted else scores, population, "evaluate"
     )
-    z = normal_quantile(evaluation.confidence)
-    from_labels = {
-        key: (one.recovered, (one.upper - one.lower) / (2 * z))
-        for key, one in evaluation.metrics.items()
-    }
-    low, high = evaluation.prior.range
-    from_labels["alpha"] = evaluation.alpha, (high - low) / (2 * z)
     found = audited(
         table,
         # The plan's own chances did not see the answers, nor did these.
@@ -101,7 +94,29 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
         scheme=evaluation.scheme,
         beta=evaluation.beta,
         confidence=evaluation.confidence,
-        from_labels=from_labels,
+        from_labels=from_labels(evaluation),
         seed=int(np.uint32(evaluation.seed)),
     )
     return replace(evaluation, audit=found, notes=evaluation.notes + found.notes)
+
+
+def from_labels(evaluation: Evaluation) -> dict[str, tuple[float, float]]:
+    """Return what the labels alone say, as an audit takes it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        From the labels alone.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        Value and standard error by key; alpha among them.
+    """
+    z = normal_quantile(evaluation.confidence)
+    found = {
+        key: (one.recovered, (one.upper - one.lower) / (2 * z))
+        for key, one in evaluation.metrics.items()
+    }
+    low, high = evaluation.prior.range
+    return found | {"alpha": (evaluation.alpha, (high - low) / (2 * z))}
