@@ -173,6 +173,33 @@ def test_without_an_audit_nothing_changes():
     assert recoup.evaluate(s, scores, alpha=0.15, n_boot=0).audit is None
 
 
+def test_a_good_second_opinion_sharpens_and_a_bad_one_does_no_harm():
+    errors: dict[str, list[float]] = {}
+    held = {"none": 0, "good": 0, "bad": 0}
+    for seed in range(40):
+        s, scores, y = rows(n=2000, seed=seed, share=0.3)
+        rng = np.random.default_rng(seed)
+        right = rng.random(len(y)) < 0.95
+        opinions = {"none": None, "good": np.where(right, y, 1 - y), "bad": rng.random(len(y))}
+        for kind, proxy in opinions.items():
+            audit = answered(s, scores, y, budget=100, random_state=seed, proxy=proxy)
+            found = recoup.evaluate(s, scores, alpha=0.15, n_boot=0, audit=audit).audit
+            true = y[s == 0].mean()
+            errors.setdefault(kind, []).append((found.alpha.audited - true) ** 2)
+            held[kind] += found.alpha.lower <= true <= found.alpha.upper
+    # The good one takes half of the variance away; the bad one adds what chance does.
+    assert np.mean(errors["good"]) < 0.8 * np.mean(errors["none"])
+    assert np.mean(errors["bad"]) < 1.5 * np.mean(errors["none"])
+    # 95% of forty are 38; fewer than 33 come up in less than 1 of 100 such tests.
+    assert min(held.values()) >= 33
+
+
+def test_a_second_opinion_is_expected_to_save_checks():
+    s, scores, y = rows(n=4000)
+    options = {"threshold": 0.5, "alpha": 0.15, "goal": {"alpha": 0.03}}
+    assert plan(s, scores, proxy=y, **options).budget < 0.6 * plan(s, scores, **options).budget
+
+
 S, SCORES, Y = rows(n=400)
 MADE = plan(S, SCORES, budget=20, n_waves=1, threshold=0.5, alpha=0.15)
 
@@ -189,6 +216,8 @@ MADE = plan(S, SCORES, budget=20, n_waves=1, threshold=0.5, alpha=0.15)
         (lambda: plan(S, SCORES, budget=10, goal={"recall": 0.1}), "goal"),
         (lambda: plan(S, SCORES, goal={"beauty": 0.1}), "beauty"),
         (lambda: plan(S, SCORES, budget=0), "budget"),
+        (lambda: plan(S, SCORES, proxy=np.full(400, 2)), "from 0 (negative) to 1"),
+        (lambda: plan(S, SCORES, proxy=[0.5]), "one opinion for each row"),
         (lambda: recoup.evaluate(S, SCORES, audit="mine"), "recoup.audit.Audit"),
         (
             lambda: recoup.evaluate(

@@ -40,7 +40,6 @@ from recoup.audit.checked import CheckedRows
 from recoup.audit.estimating import audited_estimates, drawn_cases
 from recoup.audit.labels import labels_verdict
 from recoup.audit.population import JudgedRows
-from recoup.audit.posterior import posterior
 from recoup.evaluation.audited import from_labels
 from recoup.metrics.spec import METRICS as SPECS
 from recoup.priors import estimate
@@ -171,7 +170,8 @@ def by_themselves(
         np.zeros(1, np.intp),
         np.array([]),
     )
-    lumps = np.bincount(checked.cells, checked.truth / checked.probability, len(judged.scores))
+    lumps = np.zeros(len(judged.scores))
+    np.add.at(lumps, checked.cells, checked.truth / checked.probability)
     values = judged.values([SPECS[key] for key in METRICS[1:]], judged.positives(lumps)[None])
     return {"alpha": float(y[rows].mean())} | {key: float(v[0]) for key, v in values.items()}
 
@@ -192,7 +192,6 @@ def one_repetition(
     true = truth(y, s, scores, threshold)
     alone = from_labels(evaluate(table, alpha=prior, threshold=threshold, n_boot=0))
     unlabeled = np.flatnonzero(s == 0)
-    p = posterior(table, alpha)
     judged = JudgedRows.of(table, "single-sample", threshold)
     found: dict[str, Any] = {}
     for budget in budgets:
@@ -204,7 +203,7 @@ def one_repetition(
         checked = audit.checked(s, scores, judged, "study")
         numbers = audited_estimates(
             judged,
-            p,
+            alpha,
             checked,
             drawn_cases(judged, checked, 1.0, seed),
             [SPECS[key] for key in METRICS[1:]],
@@ -217,9 +216,9 @@ def one_repetition(
         rows = []
         for key in METRICS:
             one = numbers[key]
-            figures = (one.audited, one.audited_lower, one.audited_upper, one.combined)
-            figures += (one.lower, one.upper, one.from_labels, plain[key], first[key])
-            rows.append([true[key], *figures, made.expected[key]])
+            audited = one.audited, one.audited_lower, one.audited_upper
+            both = one.combined, one.lower, one.upper, one.from_labels
+            rows.append([true[key], *audited, *both, plain[key], first[key], made.expected[key]])
         found[str(budget)] = np.round(rows, 6).tolist()
         if budget == VERDICT_BUDGET:
             verdict = labels_verdict(judged, checked, 0.95, np.random.default_rng(seed))

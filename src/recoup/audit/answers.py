@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, as_floats, as_vector, brief
 from recoup._core.results import html_facts, make_frame, to_plain
-from recoup.audit.checked import CheckedRows
+from recoup.audit.checked import CheckedRows, Layer
 from recoup.audit.population import JudgedRows
 from recoup.exceptions import InvalidInputError
 
@@ -275,7 +275,18 @@ class Audit:
             start,
             self.truth[labeled],
             self.kind == "top",
+            *self._layers(population, inside),
         )
+
+    def _layers(
+        self, population: JudgedRows, inside: NDArray[np.bool_]
+    ) -> tuple[tuple[Layer, ...], NDArray[np.intp] | None]:
+        """Return the rows of each second opinion, and the one on each checked row."""
+        opinions = None if self.plan is None else self.plan.basis.opinions
+        if opinions is None:
+            return (), None
+        layers = opinions.layers(population.cells(opinions.scores), population.unlabeled)
+        return layers, opinions.of_row[self.rows[inside]].astype(np.intp)
 
 
 def _highest(s: NDArray[Any], scores: FloatArray, k: int, caller: str) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,10 +10,27 @@ from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
 from recoup.audit.population import JudgedRows
+from recoup.audit.posterior import chance_of
 
 # Checks in a part of the scores, where rows were not drawn by strata.
 PER_PART = 6
 LEAST_ROOM = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Rows of one second opinion, by score.
+
+    Attributes
+    ----------
+    labeled : ndarray of shape (n_scores,)
+        Labeled rows.
+    unlabeled : ndarray of shape (n_scores,)
+        Unlabeled rows.
+    """
+
+    labeled: FloatArray
+    unlabeled: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +51,10 @@ class CheckedRows:
         Answers about labeled rows.
     certain : bool
         Whether rows were not drawn but chosen from the top: nothing is known about the others.
+    layers : tuple of Layer
+        Rows of each second opinion; empty where there was none.
+    layer : ndarray of int of shape (n_checked,) or None
+        Layer of each row.
     """
 
     cells: NDArray[np.intp]
@@ -41,6 +63,30 @@ class CheckedRows:
     starts: NDArray[np.intp]
     labeled: FloatArray
     certain: bool = False
+    layers: tuple[Layer, ...] = ()
+    layer: NDArray[np.intp] | None = None
+
+    def among(self, inside: NDArray[np.bool_]) -> CheckedRows:
+        """Take some of the rows."""
+        return replace(
+            self,
+            cells=self.cells[inside],
+            truth=self.truth[inside],
+            probability=self.probability[inside],
+            layer=None if self.layer is None else self.layer[inside],
+        )
+
+    def by_layer(self, population: JudgedRows) -> list[tuple[JudgedRows, CheckedRows]]:
+        """Take the rows of each second opinion apart; all of them where there was none."""
+        if self.layer is None:
+            return [(population, self)]
+        return [
+            (
+                replace(population, labeled=one.labeled, unlabeled=one.unlabeled),
+                replace(self.among(self.layer == i), layers=(), layer=None),
+            )
+            for i, one in enumerate(self.layers)
+        ]
 
     def filled(self, value: float) -> CheckedRows:
         """Give every missing answer the same value."""
@@ -52,13 +98,7 @@ class CheckedRows:
 
     def answered(self) -> CheckedRows:
         """Leave rows without an answer out."""
-        known = ~np.isnan(self.truth)
-        return replace(
-            self,
-            cells=self.cells[known],
-            truth=self.truth[known],
-            probability=self.probability[known],
-        )
+        return self.among(~np.isnan(self.truth))
 
     @property
     def n_missing(self) -> int:
@@ -91,7 +131,33 @@ def parts_of(population: JudgedRows, checked: CheckedRows) -> NDArray[np.intp]:
     return np.unique(starts)
 
 
-def hidden_mass(population: JudgedRows, p: FloatArray, checked: CheckedRows) -> FloatArray:
+def chances(population: JudgedRows, alpha: float, checked: CheckedRows) -> list[FloatArray]:
+    """Return the chance that an unlabeled row at each score is positive, by the labels alone.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    alpha : float
+        Share of positives among the unlabeled rows, as far as the labels tell.
+    checked : CheckedRows
+        The answers.
+
+    Returns
+    -------
+    list of ndarray of shape (n_scores,)
+        One for each layer.
+    """
+    ratio = alpha * population.unlabeled.sum() / population.labeled.sum()
+    return [
+        chance_of(rows.labeled, rows.unlabeled, float(ratio))
+        for rows, _ in checked.by_layer(population)
+    ]
+
+
+def hidden_mass(
+    population: JudgedRows, p: Sequence[FloatArray], checked: CheckedRows
+) -> FloatArray:
     r"""Estimate the positives among the unlabeled rows at each score.
 
     The difference estimator :math:`p_i + \delta_i (y_i - p_i) / \pi_i`, summed over the rows of a
@@ -101,8 +167,8 @@ def hidden_mass(population: JudgedRows, p: FloatArray, checked: CheckedRows) -> 
     ----------
     population : JudgedRows
         Rows by score.
-    p : ndarray of shape (n_scores,)
-        Chance that an unlabeled row is positive.
+    p : sequence of ndarray of shape (n_scores,)
+        What :func:`chances` gave.
     checked : CheckedRows
         The answers.
 
@@ -111,12 +177,21 @@ def hidden_mass(population: JudgedRows, p: FloatArray, checked: CheckedRows) -> 
     ndarray of shape (n_scores,)
         May be below zero at single scores.
     """
+    starts = parts_of(population, checked)
+    by_layer = checked.by_layer(population)
+    masses = [_mass(*rows, chance, starts) for rows, chance in zip(by_layer, p, strict=True)]
+    total: FloatArray = np.sum(masses, axis=0)
+    return total
+
+
+def _mass(
+    population: JudgedRows, checked: CheckedRows, p: FloatArray, starts: NDArray[np.intp]
+) -> FloatArray:
     at, size = p[checked.cells], len(p)
     excess = np.where(np.isnan(checked.truth), 0.0, checked.truth - at)
     mass: FloatArray = p * population.unlabeled + np.bincount(checked.cells, excess, size)
     # What a checked row says about the others is spread over those of its part of the scores: as
     # a lump at one score it would be more positives than rows, and bend the curves.
-    starts = parts_of(population, checked)
     part = np.searchsorted(starts, np.arange(size), side="right") - 1
     others = np.maximum(population.unlabeled - np.bincount(checked.cells, minlength=size), 0.0)
     room = others * np.clip(p * (1 - p), LEAST_ROOM, None)

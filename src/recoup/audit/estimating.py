@@ -8,7 +8,7 @@ import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.notes import Note
-from recoup.audit.checked import CheckedRows, hidden_mass, right_share
+from recoup.audit.checked import CheckedRows, chances, hidden_mass, right_share
 from recoup.audit.labels import labels_verdict
 from recoup.audit.limits import Drawn, drawn_again
 from recoup.audit.population import JudgedRows
@@ -28,7 +28,7 @@ BOUND_STEPS = 41
 
 def audited(
     table: ScoreTable,
-    p: FloatArray,
+    alpha: float,
     checked: CheckedRows,
     *,
     threshold: float,
@@ -44,8 +44,8 @@ def audited(
     ----------
     table : ScoreTable
         The counted rows, known negatives apart.
-    p : ndarray of shape (n_scores,)
-        Chance that an unlabeled row at each score is positive, as far as the labels tell.
+    alpha : float
+        Share of positives among the unlabeled rows, as far as the labels tell.
     checked : CheckedRows
         The answers.
     threshold : float
@@ -70,7 +70,7 @@ def audited(
     cases = drawn_cases(population, checked, beta, seed)
     estimates = audited_estimates(
         population,
-        p,
+        alpha,
         checked,
         cases,
         specs,
@@ -79,10 +79,8 @@ def audited(
         from_labels=from_labels,
     )
     bands = _bands(cases, confidence, checked.certain)
-    roc = _roc(
-        population,
-        population.positives(hidden_mass(population, p, checked), right_share(checked, beta)),
-    )
+    hidden = hidden_mass(population, chances(population, alpha, checked), checked)
+    roc = _roc(population, population.positives(hidden, right_share(checked, beta)))
     answered = checked.answered()
     labels = labels_verdict(population, answered, confidence, np.random.default_rng(seed + 1))
     return AuditedEvaluation(
@@ -132,7 +130,7 @@ def drawn_cases(
 
 def audited_estimates(
     population: JudgedRows,
-    p: FloatArray,
+    alpha: float,
     checked: CheckedRows,
     cases: Sequence[Drawn],
     specs: Sequence[MetricSpec],
@@ -147,8 +145,8 @@ def audited_estimates(
     ----------
     population : JudgedRows
         Rows by score.
-    p : ndarray of shape (n_scores,)
-        Chance that an unlabeled row at each score is positive, as far as the labels tell.
+    alpha : float
+        Share of positives among the unlabeled rows, as far as the labels tell.
     checked : CheckedRows
         The answers.
     cases : sequence of Drawn
@@ -167,7 +165,7 @@ def audited_estimates(
     dict of str to AuditedEstimate
         By key; ``"alpha"`` and ``"hidden"`` last.
     """
-    hidden = hidden_mass(population, p, checked)
+    hidden = hidden_mass(population, chances(population, alpha, checked), checked)
     positives = population.positives(hidden, right_share(checked, beta))
     n_unlabeled = float(population.unlabeled.sum())
     values = {key: float(one[0]) for key, one in population.values(specs, positives[None]).items()}

@@ -122,9 +122,25 @@ def drawn_again(
     Drawn
     """
     parts = parts_of(population, checked)
-    starts = groups_of(population, checked, parts)
     coarse, index = population.blocks(BLOCKS, parts)
     hidden = np.zeros((n_draws, len(coarse.scores)))
+    for rows, answers in checked.by_layer(population):
+        hidden += _drawn_hidden(rows, answers, parts, index, hidden.shape, rng)
+    return Drawn(coarse, hidden, _drawn_share(population, checked, beta, rng, n_draws))
+
+
+def _drawn_hidden(
+    population: JudgedRows,
+    checked: CheckedRows,
+    parts: NDArray[np.intp],
+    index: NDArray[np.intp],
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw the hidden positives of rows of one opinion."""
+    starts = groups_of(population, checked, parts)
+    n_draws = shape[0]
+    hidden = np.zeros(shape)
     np.add.at(hidden[0], index[checked.cells], checked.truth)
     hidden[1:] = hidden[0]
     onto, part = _spread_over(population, checked, parts, index, hidden.shape[1])
@@ -140,8 +156,7 @@ def drawn_again(
         weights = np.maximum(weights, 0.0)
         weights = weights / weights.max() if len(weights) and weights.max() > 0 else weights
         n = len(weights)
-        shape = max(n - 1, 1) / max(n, 1)
-        masses = rng.gamma(shape, size=(n_draws, n)) * weights
+        masses = rng.gamma(max(n - 1, 1) / max(n, 1), size=(n_draws, n)) * weights
         truth = checked.truth[inside]
         extra = rng.exponential(size=n_draws)
         positive = rng.random(n_draws) < 0.5
@@ -157,7 +172,7 @@ def drawn_again(
         where = rng.choice(end - start, n_draws, p=rows / rows.sum()) + start
         by_part[np.arange(n_draws), part[where]] += more * scale
         hidden += by_part @ onto
-    return Drawn(coarse, hidden, _drawn_share(population, checked, beta, rng, n_draws))
+    return hidden
 
 
 def _spread_over(

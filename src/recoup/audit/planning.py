@@ -13,6 +13,7 @@ from recoup._core.checks import FloatArray, Scheme, as_numbers, as_vector, brief
 from recoup._core.random import RandomState, as_seed
 from recoup.audit.answers import Audit
 from recoup.audit.drawing import draw_from_arrays
+from recoup.audit.opinions import Opinions
 from recoup.audit.order import row_numbers
 from recoup.audit.plans import AuditPlan, PlanBasis
 from recoup.audit.population import JudgedRows
@@ -80,8 +81,9 @@ def plan(
         What the rows are chosen for; ``"alpha"`` is one too. By default precision, recall, F1,
         alpha, AUC and average precision.
     proxy : array-like of shape (n,), optional
-        A second opinion on every row, from 0 to 1, such as another model's verdict. It only
-        sharpens the choice of rows.
+        A second opinion on every row, from 0 (negative) to 1 (positive): the verdict of another
+        model or of a junior analyst. It makes intervals narrower where it is good, and does no
+        harm where it is not. 0.5 where there is none.
     ids : array-like of shape (n,), optional
         Ids of the rows, each once. By default the positions.
     include_labeled : int, default=0
@@ -131,11 +133,16 @@ def plan(
         )
     named = None if ids is None else _checked_ids(ids, len(values), caller)
     chance = posterior(table, float(alpha))
+    opinions = None if proxy is None else Opinions.of(proxy, labels, values, table, caller)
+    sharpness = None
+    if opinions is not None:
+        ratio = float(alpha) * table.n_unlabeled / table.n_labeled
+        sharpness = opinions.sharpness(chance, ratio)
     at = _default_threshold(table, float(alpha), scheme) if threshold is None else float(threshold)
     population = JudgedRows.of(table, scheme, at)
-    size, slopes = size_measure(population, chance, names)
+    size, slopes = size_measure(population, chance, names, sharpness)
     if goal is not None:
-        budget = _needed(population, chance, size, slopes, goal, confidence)
+        budget = _needed(population, chance, size, slopes, goal, confidence, sharpness)
     budget = min(int(budget or DEFAULT_BUDGET), int(table.n_unlabeled))
     strata = cut(population, size, budget)
     wanted = np.minimum(strata.n_rows, budget)
@@ -161,6 +168,8 @@ def plan(
         seed,
         int(n_waves),
         len(values),
+        opinions,
+        sharpness,
     )
     first = -(-budget // int(n_waves))
     return _wave(basis, at, budget, first, chance, None, named)
@@ -219,7 +228,7 @@ def _wave(
 ) -> AuditPlan:
     """Choose the rows of one wave: the next of every stratum."""
     population = JudgedRows.of(basis.table, basis.scheme, threshold)
-    size, slopes = size_measure(population, chance, basis.metrics)
+    size, slopes = size_measure(population, chance, basis.metrics, basis.sharpness)
     strata = basis.strata
     done = np.zeros(len(strata.n_rows), np.int64)
     wave = 1
@@ -250,7 +259,9 @@ def _wave(
     order = np.random.default_rng([basis.seed, wave]).permutation(len(rows))
     rows = rows[order]
     final = allocate(sizes, available, max(budget, int(total.sum())))
-    expected = _half_widths(population, chance, slopes, strata, final, basis.confidence)
+    expected = _half_widths(
+        population, chance, slopes, strata, final, basis.confidence, basis.sharpness
+    )
     biased = [
         _half_widths(
             population,
@@ -259,6 +270,7 @@ def _wave(
             strata,
             final,
             basis.confidence,
+            basis.sharpness,
         )
         for odds in (TILT, 1 / TILT)
     ]
@@ -348,13 +360,15 @@ def half_widths_along(plan: AuditPlan) -> dict[str, list[Any]]:
     """
     basis = plan.basis
     population = JudgedRows.of(basis.table, basis.scheme, plan.threshold)
-    size, slopes = size_measure(population, basis.p, basis.metrics)
+    size, slopes = size_measure(population, basis.p, basis.metrics, basis.sharpness)
     columns: dict[str, list[Any]] = {"checks": [], "metric": [], "half_width": []}
     most = int(basis.table.n_unlabeled)
     steps = np.unique(np.minimum(np.geomspace(20, max(4 * plan.budget, 40), 15), most).astype(int))
     for checks in steps:
         strata, counts = _allocated(population, size, int(checks))
-        found = _half_widths(population, basis.p, slopes, strata, counts, basis.confidence)
+        found = _half_widths(
+            population, basis.p, slopes, strata, counts, basis.confidence, basis.sharpness
+        )
         for key, value in found.items():
             columns["checks"].append(int(checks))
             columns["metric"].append(key)
@@ -378,9 +392,10 @@ def _half_widths(
     strata: Strata,
     counts: NDArray[np.int64],
     confidence: float,
+    sharpness: FloatArray | None = None,
 ) -> dict[str, float]:
     safe = np.clip(chance, LEAST, 1 - LEAST)
-    errors = expected_errors(population, safe, slopes, strata, counts)
+    errors = expected_errors(population, safe, slopes, strata, counts, sharpness)
     return {key: normal_quantile(confidence) * error for key, error in errors.items()}
 
 
@@ -391,13 +406,14 @@ def _needed(
     slopes: dict[str, FloatArray],
     goal: Mapping[str, float],
     confidence: float,
+    sharpness: FloatArray | None,
 ) -> int:
     """Return the fewest checks that reach every goal; all rows if fewer do not."""
     low, high = 8, int(population.unlabeled.sum())
 
     def reached(budget: int) -> bool:
         strata, counts = _allocated(population, size, budget)
-        found = _half_widths(population, chance, slopes, strata, counts, confidence)
+        found = _half_widths(population, chance, slopes, strata, counts, confidence, sharpness)
         return all(found[key] <= value for key, value in goal.items())
 
     if high <= low or reached(low):

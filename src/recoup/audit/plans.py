@@ -14,6 +14,7 @@ from recoup._core.results import html_table, make_frame, to_plain
 from recoup._core.text import show_number
 from recoup.audit.answers import Audit, read_answers
 from recoup.audit.drawing import Candidates
+from recoup.audit.opinions import Opinions
 from recoup.audit.strata import Strata
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
@@ -58,6 +59,10 @@ class PlanBasis:
         Waves that the budget is spread over.
     n_rows : int
         All rows.
+    opinions : Opinions or None
+        A second opinion on every row.
+    sharpness : ndarray of shape (n_scores,) or None
+        How much less open a row is once its opinion is known.
     """
 
     table: ScoreTable
@@ -74,6 +79,8 @@ class PlanBasis:
     seed: int
     n_waves: int
     n_rows: int
+    opinions: Opinions | None = None
+    sharpness: FloatArray | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)

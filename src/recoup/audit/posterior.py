@@ -40,14 +40,34 @@ def posterior(table: ScoreTable, alpha: float) -> FloatArray:
     >>> posterior(table, alpha=0.25)
     array([0. , 0. , 0.5, 0.5])
     """
+    labeled, unlabeled = table.labeled.astype(float), table.unlabeled.astype(float)
+    return chance_of(labeled, unlabeled, alpha * table.n_unlabeled / table.n_labeled)
+
+
+def chance_of(labeled: FloatArray, unlabeled: FloatArray, ratio: float) -> FloatArray:
+    """Return the chance that an unlabeled row at each score is positive, from counts.
+
+    Parameters
+    ----------
+    labeled : ndarray of shape (n_scores,)
+        Labeled rows at each score.
+    unlabeled : ndarray of shape (n_scores,)
+        Unlabeled rows at each score.
+    ratio : float
+        Hidden positives for each labeled row.
+
+    Returns
+    -------
+    ndarray of shape (n_scores,)
+        In [0, 1], rising.
+    """
     from scipy.optimize import isotonic_regression
 
-    labeled, unlabeled = table.labeled.astype(float), table.unlabeled.astype(float)
     rows = labeled + unlabeled
     share = np.divide(labeled, rows, out=np.zeros_like(rows), where=rows > 0)
     rising = isotonic_regression(share, weights=np.maximum(rows, 1e-9)).x
     odds = np.divide(rising, 1 - rising, out=np.full_like(rising, np.inf), where=rising < 1)
-    chance: FloatArray = np.minimum(alpha * table.n_unlabeled / table.n_labeled * odds, 1.0)
+    chance: FloatArray = np.minimum(ratio * odds, 1.0)
     return np.where(np.isnan(chance), 0.0, chance)
 
 

@@ -43,7 +43,10 @@ class Strata:
 
 
 def size_measure(
-    population: JudgedRows, p: FloatArray, metrics: tuple[str, ...]
+    population: JudgedRows,
+    p: FloatArray,
+    metrics: tuple[str, ...],
+    sharpness: FloatArray | None = None,
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     r"""How much it is worth to check a row at each score, and the slopes behind it.
 
@@ -58,6 +61,8 @@ def size_measure(
         Chance that an unlabeled row is positive.
     metrics : tuple of str
         Keys of the metrics; ``"alpha"`` is one too.
+    sharpness : ndarray of shape (n_scores,), optional
+        How much less open a row is once a second opinion is known.
 
     Returns
     -------
@@ -78,7 +83,7 @@ def size_measure(
         found = coarse.slopes(metric_spec(key, "audit.plan"), positives)
         slopes[key] = np.nan_to_num(found, posinf=0.0, neginf=0.0)[index]
     safe = np.clip(p, FLOOR, 1 - FLOOR)
-    spread = np.sqrt(safe * (1 - safe))
+    spread = np.sqrt(safe * (1 - safe) * (1.0 if sharpness is None else sharpness))
     squares = np.zeros(len(rows))
     for slope in slopes.values():
         total = np.dot(rows, np.abs(slope) * spread)
@@ -180,6 +185,7 @@ def expected_errors(
     slopes: dict[str, FloatArray],
     strata: Strata,
     counts: NDArray[np.int64],
+    sharpness: FloatArray | None = None,
 ) -> dict[str, float]:
     """Return the standard error of each metric after so many checks in each stratum.
 
@@ -195,6 +201,8 @@ def expected_errors(
         Where rows are drawn.
     counts : ndarray of shape (n_strata,)
         Rows that are checked in each.
+    sharpness : ndarray of shape (n_scores,), optional
+        How much less open a row is once a second opinion is known.
 
     Returns
     -------
@@ -208,6 +216,10 @@ def expected_errors(
     for key, slope in slopes.items():
         mean = np.bincount(index, rows * slope * p, size) / np.maximum(strata.n_rows, 1)
         square = np.bincount(index, rows * slope**2 * p, size) / np.maximum(strata.n_rows, 1)
-        variance = np.sum(strata.n_rows * left / n * np.maximum(square - mean**2, 0.0))
+        within = np.maximum(square - mean**2, 0.0)
+        if sharpness is not None:
+            open_still = rows * slope**2 * p * (1 - p) * sharpness
+            within = np.bincount(index, open_still, size) / np.maximum(strata.n_rows, 1)
+        variance = np.sum(strata.n_rows * left / n * within)
         found[key] = float(np.sqrt(variance))
     return found

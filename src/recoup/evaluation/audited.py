@@ -76,7 +76,6 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
     """
     from recoup.audit.estimating import audited
     from recoup.audit.population import JudgedRows
-    from recoup.audit.posterior import posterior
 
     keep = (0.5, evaluation.threshold)
     table = evaluation.given.counts.thin(DEFAULT_BINS, keep)
@@ -88,7 +87,7 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
     found = audited(
         table,
         # The plan's own chances did not see the answers, nor did these.
-        posterior(table, evaluation.alpha),
+        evaluation.alpha,
         checked,
         threshold=evaluation.threshold,
         scheme=evaluation.scheme,
