@@ -166,9 +166,9 @@ def _drawn_hidden(
         found = masses_positive.sum(axis=1) + more
         count = rng.binomial(left, np.clip(found / total, 0.0, 1.0))
         scale = np.divide(count, found, out=np.zeros(n_draws), where=found > 0)
-        by_part = np.zeros((n_draws, len(parts)))
-        for i in np.flatnonzero(truth > 0):
-            by_part[:, part[checked.cells[inside][i]]] += masses_positive[:, i] * scale
+        found_in = part[checked.cells[inside][truth > 0]]
+        belongs = (found_in[:, None] == np.arange(len(parts))).astype(float)
+        by_part = (masses_positive[:, truth > 0] @ belongs) * scale[:, None]
         where = rng.choice(end - start, n_draws, p=rows / rows.sum()) + start
         by_part[np.arange(n_draws), part[where]] += more * scale
         hidden += by_part @ onto
