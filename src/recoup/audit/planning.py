@@ -20,7 +20,9 @@ from recoup.audit.population import JudgedRows
 from recoup.audit.posterior import posterior, refitted, tilted
 from recoup.audit.strata import Strata, allocate, cut, expected_errors, size_measure
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.default_cut import default_cut
 from recoup.metrics.intervals import normal_quantile
+from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
@@ -31,6 +33,9 @@ TILT = 5.0
 # Chances below this are no evidence that a score holds no positives.
 LEAST = 0.002
 MANY_ROWS = 1_000_000
+# Fewer labels than this say nothing of alpha; as many positives are hidden as this for each label.
+FEWEST_LABELS = 20
+ROUGH_RATIO = 2.0
 
 
 def plan(
@@ -63,8 +68,8 @@ def plan(
     scores : array-like of shape (n,)
         Higher is more positive.
     threshold : float, optional
-        Where scores become predictions. By default 0.5 if all scores lie in [0, 1], else the
-        score above which as many rows lie as there are positives.
+        Where scores become predictions. By default where :func:`recoup.evaluate` cuts scores in
+        [0, 1]; for others the score above which as many rows lie as there are positives.
     budget : int, optional
         Rows to check in all. By default 200, unless there is a goal.
     goal : mapping of str to float, optional
@@ -138,7 +143,10 @@ def plan(
     if opinions is not None:
         ratio = float(alpha) * table.n_unlabeled / table.n_labeled
         sharpness = opinions.sharpness(chance, ratio)
-    at = _default_threshold(table, float(alpha), scheme) if threshold is None else float(threshold)
+    at = threshold
+    if at is None:
+        at = _default_threshold(table, float(alpha), float(beta), scheme)
+    at = float(at)
     population = JudgedRows.of(table, scheme, at)
     size, slopes = size_measure(population, chance, names, sharpness)
     if goal is not None:
@@ -427,6 +435,9 @@ def _needed(
 def _estimated_alpha(table: ScoreTable) -> float:
     from recoup.priors import estimate
 
+    if table.n_labeled < FEWEST_LABELS:
+        # Too few to estimate from; a rough share costs checks, not validity.
+        return float(np.clip(ROUGH_RATIO * table.n_labeled / table.n_unlabeled, 0.001, 0.5))
     try:
         return float(np.clip(estimate(table.thin(1024)).alpha, 0.001, 0.999))
     except InvalidInputError as error:
@@ -436,9 +447,16 @@ def _estimated_alpha(table: ScoreTable) -> float:
         ) from error
 
 
-def _default_threshold(table: ScoreTable, alpha: float, scheme: Scheme) -> float:
-    if table.holds_probabilities:
-        return 0.5
+def _default_threshold(table: ScoreTable, alpha: float, beta: float, scheme: Scheme) -> float:
+    """Cut where evaluate does; if that depends on the metric, at as many rows as positives."""
+    folded = table.with_negatives_folded_in(scheme)
+    try:
+        mixture = Mixture.of(folded, alpha, beta, scheme)
+        at, _ = default_cut(folded, mixture)
+    except InvalidInputError:  # a rough alpha may be none that the labels allow
+        at = None
+    if at is not None:
+        return at
     rows = (table.unlabeled + (table.labeled if scheme == "single-sample" else 0)).astype(float)
     positives = alpha * table.n_unlabeled + (table.n_labeled if scheme == "single-sample" else 0)
     above = np.cumsum(rows[::-1])[::-1]

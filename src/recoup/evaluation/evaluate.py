@@ -13,7 +13,6 @@ from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
 from recoup.evaluation.audited import audited_defaults, with_audit
-from recoup.evaluation.default_cut import default_cut
 from recoup.evaluation.estimates import Estimate
 from recoup.evaluation.feasibility import feasibility_of
 from recoup.evaluation.inputs import (
@@ -34,6 +33,7 @@ from recoup.metrics.bounds import bounds_at
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism
 from recoup.metrics.curve_results import RocCurve
 from recoup.metrics.curves import metric_along, recovered_roc
+from recoup.metrics.default_cut import default_cut
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap

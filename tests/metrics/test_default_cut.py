@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from recoup import compare, data, evaluate, simulate
-from recoup.evaluation.default_cut import chance_of_label, default_cut
+from recoup.metrics.default_cut import chance_of_label, default_cut
 from recoup.metrics.rates import Mixture
 from recoup.scores import ScoreTable, crossfit
 
