@@ -8,8 +8,11 @@ from sklearn.metrics import average_precision_score, precision_score, recall_sco
 
 import recoup
 from recoup.audit import Audit, plan
+from recoup.audit.checked import CheckedRows, Layer, hidden_mass
 from recoup.audit.order import PRIME, row_numbers
+from recoup.audit.population import JudgedRows
 from recoup.exceptions import InvalidInputError
+from recoup.scores import ScoreTable
 
 
 def rows(n=3000, seed=0, tilt=0.0, share=0.2):
@@ -75,6 +78,57 @@ def test_all_samples_of_a_small_population_average_to_the_truth():
         found.append(recoup.evaluate(s, scores, alpha=0.3, n_boot=0, audit=audit).audit.alpha)
     assert len(found) == 56
     assert np.mean([one.audited for one in found]) == pytest.approx(3 / 8, abs=1e-12)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_any_chances_at_all_average_to_the_truth(layers):
+    rng = np.random.default_rng(layers)
+    scores = np.arange(10) / 10
+    s = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+    y = np.array([0, 0, 1, 0, 0, 1, 1, 0, 1, 1])
+    population = JudgedRows.of(ScoreTable.from_arrays(s, scores), "single-sample", 0.5)
+    of_row = rng.integers(0, layers, 10)
+    parts = tuple(
+        Layer(1.0 * ((of_row == i) & (s == 1)), 1.0 * ((of_row == i) & (s == 0)))
+        for i in range(layers)
+    )
+    chances = [rng.random(10) for _ in range(layers)]
+    totals, found = [], []
+    for sample in itertools.combinations(range(8), 3):
+        rows = np.array(sample)
+        checked = CheckedRows(
+            population.cells(scores[rows]),
+            y[rows].astype(float),
+            np.full(3, 3 / 8),
+            np.zeros(1, np.intp),
+            np.array([]),
+            layers=parts if layers > 1 else (),
+            layer=of_row[rows] if layers > 1 else None,
+        )
+        mass = hidden_mass(population, chances, checked)
+        totals.append(mass.sum())
+        found.append(mass[population.first_above :].sum())
+    assert np.mean(totals) == pytest.approx(3, abs=1e-12)
+    # The threshold parts the scores, and above it lie two of the three.
+    assert np.mean(found) == pytest.approx(2, abs=1e-12)
+
+
+def test_an_audit_leaves_what_the_labels_say_as_it_is():
+    s, scores, y = rows()
+    audit = answered(s, scores, y, budget=60)
+    with_audit = recoup.evaluate(s, scores, alpha=0.15, threshold=0.5, audit=audit)
+    without = recoup.evaluate(s, scores, alpha=0.15, threshold=0.5)
+    for key, one in without.metrics.items():
+        assert with_audit[key] == one
+
+
+def test_too_few_labels_for_an_estimate_still_make_a_plan():
+    s, scores, y = rows(n=2000, share=0.05)
+    s[np.flatnonzero(s)[8:]] = 0
+    made = plan(s, scores, budget=80, n_waves=1)
+    audit = made.answers(made.rows, y[made.rows])
+    found = recoup.evaluate(s, scores, alpha=0.02, audit=audit).audit
+    assert found.alpha.lower <= y[s == 0].mean() <= found.alpha.upper
 
 
 def test_labels_that_favor_clear_cases_are_seen_and_do_no_harm():

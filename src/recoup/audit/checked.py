@@ -196,9 +196,8 @@ def _mass(
     others = np.maximum(population.unlabeled - np.bincount(checked.cells, minlength=size), 0.0)
     room = others * np.clip(p * (1 - p), LEAST_ROOM, None)
     rooms = np.bincount(part, room)
-    more = np.bincount(
-        part[checked.cells], excess * (1 / checked.probability - 1), minlength=len(rooms)
-    )
+    more = np.zeros(len(rooms))
+    np.add.at(more, part[checked.cells], excess * (1 / checked.probability - 1))
     lost = (rooms <= 0) & (more != 0)
     share = np.divide(more, rooms, out=np.zeros_like(more), where=rooms > 0)
     mass += share[part] * room
