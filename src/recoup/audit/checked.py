@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup.audit.design import Design
 from recoup.audit.population import JudgedRows
 
 # Checks in a part of the scores, where rows were not drawn by strata.
@@ -33,6 +34,8 @@ class CheckedRows:
         Answers about labeled rows.
     certain : bool
         Whether rows were not drawn but chosen from the top: nothing is known about the others.
+    design : Design or None
+        Where rows were drawn, if not by the scores that cells and starts are about.
     """
 
     cells: NDArray[np.intp]
@@ -41,6 +44,7 @@ class CheckedRows:
     starts: NDArray[np.intp]
     labeled: FloatArray
     certain: bool = False
+    design: Design | None = None
 
     def filled(self, value: float) -> CheckedRows:
         """Give every missing answer the same value."""
@@ -51,9 +55,46 @@ class CheckedRows:
         )
 
     @property
+    def answered(self) -> CheckedRows:
+        """The rows with an answer."""
+        known = ~np.isnan(self.truth)
+        design = self.design
+        return replace(
+            self,
+            cells=self.cells[known],
+            truth=self.truth[known],
+            probability=self.probability[known],
+            labeled=self.labeled[~np.isnan(self.labeled)],
+            design=None if design is None else replace(design, cells=design.cells[known]),
+        )
+
+    @property
     def n_missing(self) -> int:
         """How many answers are missing."""
         return int(np.isnan(self.truth).sum() + np.isnan(self.labeled).sum())
+
+
+def as_drawn(population: JudgedRows, checked: CheckedRows) -> tuple[JudgedRows, CheckedRows]:
+    """Return the rows as they were drawn, by the scores of the design if it had its own.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by the score of the model that is judged.
+    checked : CheckedRows
+        The answers.
+
+    Returns
+    -------
+    population : JudgedRows
+    checked : CheckedRows
+    """
+    design = checked.design
+    if design is None:
+        return population, checked
+    return design.population, replace(
+        checked, cells=design.cells, starts=design.starts, design=None
+    )
 
 
 def parts_of(population: JudgedRows, checked: CheckedRows) -> NDArray[np.intp]:

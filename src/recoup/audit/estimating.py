@@ -8,8 +8,9 @@ import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.notes import Note
-from recoup.audit.checked import CheckedRows, hidden_mass, right_share
-from recoup.audit.labels import labels_verdict
+from recoup.audit.calibrating import audited_calibration
+from recoup.audit.checked import CheckedRows, as_drawn, hidden_mass, right_share
+from recoup.audit.labels import labels_verdict, right_labels
 from recoup.audit.limits import Drawn, drawn_again
 from recoup.audit.population import JudgedRows
 from recoup.audit.results import AuditedEstimate, AuditedEvaluation
@@ -78,12 +79,7 @@ def audited(
     if "alpha" in labels_alone:
         share_alone, its_error = labels_alone["alpha"]
         labels_alone["hidden"] = n_unlabeled * share_alone, n_unlabeled * its_error
-    fills = (0.0, 1.0) if checked.n_missing else (0.0,)
-    # The same seed for both, so that they differ by the missing answers alone.
-    cases = [
-        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed))
-        for fill in fills
-    ]
+    cases = drawn_by_fill(population, checked, beta, seed)
     draws = [_values(case) for case in cases]
     estimates = {}
     for key, value in values.items():
@@ -97,26 +93,17 @@ def audited(
             key, value, low, high, float(other), both, min(low, both), max(high, both)
         )
     bands = _bands(cases, confidence, checked.certain)
-    roc = _roc(population, positives)
-    known = checked.truth[~np.isnan(checked.truth)]
+    roc = audited_roc(population, positives)
+    known = checked.answered
     labels = labels_verdict(
-        population,
-        CheckedRows(
-            checked.cells[~np.isnan(checked.truth)],
-            known,
-            checked.probability[~np.isnan(checked.truth)],
-            checked.starts,
-            checked.labeled,
-        ),
-        confidence,
-        np.random.default_rng(seed + 1),
+        *as_drawn(population, known), confidence, np.random.default_rng(seed + 1)
     )
     return AuditedEvaluation(
         metrics={spec.key: estimates[spec.key] for spec in population.specs()},
         alpha=estimates["alpha"],
         hidden=estimates["hidden"],
         labels=labels,
-        n_checked=len(known) + int((~np.isnan(checked.labeled)).sum()),
+        n_checked=len(known.truth) + len(known.labeled),
         n_missing=checked.n_missing,
         beta=share,
         roc=roc,
@@ -126,7 +113,60 @@ def audited(
         bounds_only=checked.certain,
         confidence=float(confidence),
         notes=tuple(_notes(checked, labels.code, labels.text)),
+        calibration=audited_calibration(population, checked, positives, cases, confidence),
+        right_labels=right_labels(population, checked, confidence),
     )
+
+
+def drawn_by_fill(
+    population: JudgedRows, checked: CheckedRows, beta: float, seed: int
+) -> list[Drawn]:
+    """Draw the answers again, with missing ones taken as negative and as positive.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    checked : CheckedRows
+        The answers.
+    beta : float
+        Share of right labels, if none of them was checked.
+    seed : int
+        Seed of the draws, the same for both: they differ by the missing answers alone.
+
+    Returns
+    -------
+    list of Drawn
+        One where no answer is missing.
+    """
+    fills = (0.0, 1.0) if checked.n_missing else (0.0,)
+    return [
+        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed))
+        for fill in fills
+    ]
+
+
+def value_draws(
+    population: JudgedRows, checked: CheckedRows, beta: float, seed: int
+) -> dict[str, FloatArray]:
+    """Return every metric, alpha and hidden positives for answers that are drawn again.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    checked : CheckedRows
+        The answers, none missing.
+    beta : float
+        Share of right labels, if none of them was checked.
+    seed : int
+        Seed of the draws: those of models that share a design belong together.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_draws,)
+    """
+    return _values(_drawn(population, checked, beta, np.random.default_rng(seed)))
 
 
 def _notes(checked: CheckedRows, code: str, text: str) -> list[Note]:
@@ -197,7 +237,20 @@ def _inside(key: str, low: float, high: float) -> tuple[float, float]:
     return METRICS[key].clip(low), METRICS[key].clip(high)
 
 
-def _roc(population: JudgedRows, positives: FloatArray) -> RocCurve:
+def audited_roc(population: JudgedRows, positives: FloatArray) -> RocCurve:
+    """Return the ROC curve of given positives.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    positives : ndarray of shape (n_scores,)
+        Positives among them.
+
+    Returns
+    -------
+    RocCurve
+    """
     tpr, fpr = (rate[0] for rate in population.curves(positives[None]))
     weights = np.append(1e-9, population.rows[::-1])
     return RocCurve(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.audit.checked import CheckedRows, parts_of
+from recoup.audit.checked import CheckedRows, as_drawn, parts_of
 from recoup.audit.population import JudgedRows
 
 N_DRAWS = 1000
@@ -122,16 +122,19 @@ def drawn_again(
     Drawn
     """
     parts = parts_of(population, checked)
-    starts = groups_of(population, checked, parts)
+    drawn, by_design = as_drawn(population, checked)
+    starts = groups_of(drawn, by_design, parts_of(drawn, by_design))
     coarse, index = population.blocks(BLOCKS, parts)
     hidden = np.zeros((n_draws, len(coarse.scores)))
     np.add.at(hidden[0], index[checked.cells], checked.truth)
     hidden[1:] = hidden[0]
     onto, part = _spread_over(population, checked, parts, index, hidden.shape[1])
-    group = np.searchsorted(starts, checked.cells, side="right") - 1
-    ends = np.append(starts[1:], len(population.scores))
+    group = np.searchsorted(starts, by_design.cells, side="right") - 1
+    ends = np.append(starts[1:], len(drawn.scores))
+    # Numbers of their own, so that models with one design share all others.
+    chooser = rng.spawn(1)[0]
     for g, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        rows = population.unlabeled[start:end]
+        rows = drawn.unlabeled[start:end]
         inside = group == g
         left = round(float(rows.sum())) - int(inside.sum())
         if left <= 0:
@@ -155,6 +158,8 @@ def drawn_again(
         for i in np.flatnonzero(truth > 0):
             by_part[:, part[checked.cells[inside][i]]] += masses_positive[:, i] * scale
         where = rng.choice(end - start, n_draws, p=rows / rows.sum()) + start
+        if checked.design is not None:
+            where = checked.design.by_model(where, start, end, chooser.random(n_draws))
         by_part[np.arange(n_draws), part[where]] += more * scale
         hidden += by_part @ onto
     return Drawn(coarse, hidden, _drawn_share(population, checked, beta, rng, n_draws))
