@@ -18,13 +18,12 @@ from recoup.exceptions import InvalidInputError
 from recoup.priors.results import PriorEstimate
 from recoup.scores.folds import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
-from recoup.selection.scar import (
+from recoup.selection.scar import forward_scores, scar_test
+from recoup.selection.simulated_labels import (
     _excess,
-    _grouped,
     _labels_at_random,
     _posterior,
-    forward_scores,
-    scar_test,
+    grouped,
 )
 
 mpl.use("Agg")
@@ -201,7 +200,7 @@ def test_groups_keep_rows_and_ties_together():
     rng = np.random.default_rng(0)
     s, scores = rng.integers(0, 2, 3000), np.round(rng.random(3000), 2)
     table = ScoreTable.from_arrays(s, scores)
-    group_rows, labeled = _grouped(table)
+    group_rows, labeled = grouped(table)
     assert group_rows.sum() == 3000
     assert labeled.sum() == s.sum()
     assert (labeled <= group_rows).all()

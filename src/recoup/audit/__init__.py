@@ -3,7 +3,7 @@
 from recoup.audit.answers import Audit
 from recoup.audit.planning import plan
 from recoup.audit.plans import AuditPlan
-from recoup.audit.results import AuditedEstimate, AuditedEvaluation, LabelsVerdict
+from recoup.audit.results import AuditedEstimate, AuditedEvaluation, LabelsVerdict, RightLabels
 
 __all__ = [
     "Audit",
@@ -11,5 +11,6 @@ __all__ = [
     "AuditedEstimate",
     "AuditedEvaluation",
     "LabelsVerdict",
+    "RightLabels",
     "plan",
 ]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, as_floats, as_vector, brief
+from recoup._core.checks import FloatArray, Scheme, as_floats, as_vector, brief
+from recoup._core.random import RandomState, as_seed
 from recoup._core.results import html_facts, make_frame, to_plain
 from recoup.audit.checked import CheckedRows, Layer
 from recoup.audit.population import JudgedRows
@@ -17,7 +18,11 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recoup.audit.labels import LabelsTest
     from recoup.audit.plans import AuditPlan
+    from recoup.metrics.curve_results import MetricCurve
+    from recoup.priors.results import PriorEstimate
+    from recoup.scores.table import ScoreTable
 
 Kind: TypeAlias = Literal["plan", "uniform", "drawn", "top"]
 FEWEST = 2
@@ -177,6 +182,148 @@ class Audit:
         """
         places, answers = read_answers(np.arange(int(k)), truth, "Audit.top")
         return cls(places[:0], answers, None, np.ones(len(answers), np.int64), "top")
+
+    def prior_estimate(
+        self,
+        s: ArrayLike | ScoreTable,
+        scores: ArrayLike | None = None,
+        labels_alone: PriorEstimate | None = None,
+        *,
+        beta: float = 1.0,
+        confidence: float = 0.95,
+        random_state: RandomState = 0,
+        caller: str = "Audit.prior_estimate",
+    ) -> PriorEstimate:
+        """Estimate alpha from the answers, and from labels as far as these agree.
+
+        :func:`recoup.priors.estimate` calls it with what the labels alone say.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,) or ScoreTable
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,), optional
+            Higher is more positive. Left out when ``s`` is a table.
+        labels_alone : PriorEstimate, optional
+            What the labels alone say. By default the answers alone count.
+        beta : float, default=1.0
+            Share of right labels, if none of them was checked.
+        confidence : float, default=0.95
+            Level of the interval.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the interval.
+        caller : str
+            Who asks, for error messages.
+
+        Returns
+        -------
+        PriorEstimate
+            Of the method ``"audit"``.
+        """
+        from recoup.audit.alpha import audited_prior
+
+        seed = as_seed(random_state, caller)
+        return audited_prior(self, s, scores, labels_alone, beta, confidence, seed, caller)
+
+    def best_threshold(
+        self,
+        s: ArrayLike,
+        scores: ArrayLike,
+        metric: str = "f1",
+        *,
+        metric_params: dict[str, float] | None = None,
+        alpha: float | None = None,
+        beta: float = 1.0,
+        scheme: Scheme = "single-sample",
+        random_state: RandomState = 0,
+        caller: str = "Audit.best_threshold",
+    ) -> tuple[MetricCurve, float]:
+        """Estimate a metric at every threshold from the answers, and find the best one.
+
+        :class:`recoup.learners.TunedThreshold` calls it with out-of-fold scores.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,)
+            Higher is more positive. They may differ from those that the audit was planned with.
+        metric : str, default="f1"
+            Key of a metric of one threshold.
+        metric_params : dict, optional
+            Settings of the metric.
+        alpha : float, optional
+            Rough share of positives among the unlabeled rows. By default that of the answers.
+        beta : float, default=1.0
+            Share of right labels, if none of them was checked.
+        scheme : {"single-sample", "case-control"}, default="single-sample"
+            Whether all rows are judged, or the unlabeled rows alone.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the draws.
+        caller : str
+            Who asks, for error messages.
+
+        Returns
+        -------
+        curve : MetricCurve
+            With the best threshold and the value there.
+        optimism : float
+            What choosing the best threshold by so few answers adds to the value, on average.
+        """
+        from recoup.audit.alpha import rows_as_numbers
+        from recoup.audit.tuning import tuned_by_audit
+
+        labels, values = rows_as_numbers(s, scores, caller)
+        return tuned_by_audit(
+            self,
+            labels,
+            values,
+            metric=metric,
+            params=metric_params or {},
+            alpha=alpha,
+            beta=beta,
+            scheme=scheme,
+            seed=as_seed(random_state, caller),
+            caller=caller,
+        )
+
+    def labels_test(
+        self,
+        s: ArrayLike,
+        scores: ArrayLike,
+        *,
+        confidence: float = 0.95,
+        random_state: RandomState = 0,
+        caller: str = "Audit.labels_test",
+    ) -> LabelsTest:
+        """Test whether labels are a random sample of the positives, without knowing alpha.
+
+        :func:`recoup.selection.scar_test` calls it.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,)
+            Higher is more positive.
+        confidence : float, default=0.95
+            Level of the interval of the odds.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the draws.
+        caller : str
+            Who asks, for error messages.
+
+        Returns
+        -------
+        LabelsTest
+        """
+        from recoup.audit.alpha import placed
+        from recoup.audit.checked import as_drawn
+        from recoup.audit.labels import labels_test
+
+        _, population, checked = placed(self, s, scores, "single-sample", caller)
+        rng = np.random.default_rng(as_seed(random_state, caller))
+        return labels_test(*as_drawn(population, checked.answered), confidence, rng)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per checked row.

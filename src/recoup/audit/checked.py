@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup.audit.design import Design
 from recoup.audit.population import JudgedRows
 from recoup.audit.posterior import chance_of
 
@@ -55,6 +56,8 @@ class CheckedRows:
         Rows of each second opinion; empty where there was none.
     layer : ndarray of int of shape (n_checked,) or None
         Layer of each row.
+    design : Design or None
+        Where rows were drawn, if not by the scores that cells and starts are about.
     """
 
     cells: NDArray[np.intp]
@@ -65,6 +68,7 @@ class CheckedRows:
     certain: bool = False
     layers: tuple[Layer, ...] = ()
     layer: NDArray[np.intp] | None = None
+    design: Design | None = None
 
     def among(self, inside: NDArray[np.bool_]) -> CheckedRows:
         """Take some of the rows."""
@@ -74,6 +78,9 @@ class CheckedRows:
             truth=self.truth[inside],
             probability=self.probability[inside],
             layer=None if self.layer is None else self.layer[inside],
+            design=None
+            if self.design is None
+            else replace(self.design, cells=self.design.cells[inside]),
         )
 
     def by_layer(self, population: JudgedRows) -> list[tuple[JudgedRows, CheckedRows]]:
@@ -96,14 +103,39 @@ class CheckedRows:
             labeled=np.where(np.isnan(self.labeled), value, self.labeled),
         )
 
+    @property
     def answered(self) -> CheckedRows:
-        """Leave rows without an answer out."""
-        return self.among(~np.isnan(self.truth))
+        """The rows with an answer."""
+        known = self.among(~np.isnan(self.truth))
+        return replace(known, labeled=self.labeled[~np.isnan(self.labeled)])
 
     @property
     def n_missing(self) -> int:
         """How many answers are missing."""
         return int(np.isnan(self.truth).sum() + np.isnan(self.labeled).sum())
+
+
+def as_drawn(population: JudgedRows, checked: CheckedRows) -> tuple[JudgedRows, CheckedRows]:
+    """Return the rows as they were drawn, by the scores of the design if it had its own.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by the score of the model that is judged.
+    checked : CheckedRows
+        The answers.
+
+    Returns
+    -------
+    population : JudgedRows
+    checked : CheckedRows
+    """
+    design = checked.design
+    if design is None:
+        return population, checked
+    return design.population, replace(
+        checked, cells=design.cells, starts=design.starts, design=None
+    )
 
 
 def parts_of(population: JudgedRows, checked: CheckedRows) -> NDArray[np.intp]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.notes import Note
-from recoup.audit.checked import CheckedRows, chances, hidden_mass, right_share
-from recoup.audit.labels import labels_verdict
+from recoup.audit.calibrating import audited_calibration
+from recoup.audit.checked import CheckedRows, as_drawn, chances, hidden_mass, right_share
+from recoup.audit.labels import labels_verdict, right_labels
 from recoup.audit.limits import Drawn, drawn_again
 from recoup.audit.population import JudgedRows
 from recoup.audit.results import AuditedEstimate, AuditedEvaluation
@@ -80,15 +81,18 @@ def audited(
     )
     bands = _bands(cases, confidence, checked.certain)
     hidden = hidden_mass(population, chances(population, alpha, checked), checked)
-    roc = _roc(population, population.positives(hidden, right_share(checked, beta)))
-    answered = checked.answered()
-    labels = labels_verdict(population, answered, confidence, np.random.default_rng(seed + 1))
+    positives = population.positives(hidden, right_share(checked, beta))
+    roc = audited_roc(population, positives)
+    known = checked.answered
+    labels = labels_verdict(
+        *as_drawn(population, known), confidence, np.random.default_rng(seed + 1)
+    )
     return AuditedEvaluation(
         metrics={spec.key: estimates[spec.key] for spec in specs},
         alpha=estimates["alpha"],
         hidden=estimates["hidden"],
         labels=labels,
-        n_checked=len(answered.truth) + int((~np.isnan(checked.labeled)).sum()),
+        n_checked=len(known.truth) + len(known.labeled),
         n_missing=checked.n_missing,
         beta=right_share(checked, beta),
         roc=roc,
@@ -98,6 +102,8 @@ def audited(
         bounds_only=checked.certain,
         confidence=float(confidence),
         notes=tuple(_notes(checked, labels.code, labels.text)),
+        calibration=audited_calibration(population, checked, positives, cases, confidence),
+        right_labels=right_labels(population, checked, confidence),
     )
 
 
@@ -189,6 +195,30 @@ def audited_estimates(
     return estimates
 
 
+def value_draws(
+    population: JudgedRows, checked: CheckedRows, beta: float, seed: int
+) -> dict[str, FloatArray]:
+    """Return every metric, alpha and hidden positives for answers that are drawn again.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    checked : CheckedRows
+        The answers, none missing.
+    beta : float
+        Share of right labels, if none of them was checked.
+    seed : int
+        Seed of the draws: those of models that share a design belong together.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_draws,)
+    """
+    case = _drawn(population, checked, beta, np.random.default_rng(seed))
+    return _values(case, case.population.specs())
+
+
 def _notes(checked: CheckedRows, code: str, text: str) -> list[Note]:
     notes = []
     if checked.certain:
@@ -256,7 +286,20 @@ def _inside(key: str, low: float, high: float) -> tuple[float, float]:
     return METRICS[key].clip(low), METRICS[key].clip(high)
 
 
-def _roc(population: JudgedRows, positives: FloatArray) -> RocCurve:
+def audited_roc(population: JudgedRows, positives: FloatArray) -> RocCurve:
+    """Return the ROC curve of given positives.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    positives : ndarray of shape (n_scores,)
+        Positives among them.
+
+    Returns
+    -------
+    RocCurve
+    """
     tpr, fpr = (rate[0] for rate in population.curves(positives[None]))
     weights = np.append(1e-9, population.rows[::-1])
     return RocCurve(

@@ -1,6 +1,8 @@
-"""The verdict on the labels: whether they are a random sample of the positives."""
+"""The verdict on the labels: whether they are a random sample of the positives, and right."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.text import show_digits
 from recoup.audit.checked import CheckedRows
 from recoup.audit.population import JudgedRows
-from recoup.audit.results import LabelsCode, LabelsVerdict
+from recoup.audit.results import LabelsCode, LabelsVerdict, RightLabels
 
 N_DRAWS = 2000
 LEVEL = 0.05
@@ -18,9 +20,39 @@ NEAR = 3.0
 FARTHEST = 8.0
 
 
+@dataclass(frozen=True, eq=False)
+class LabelsTest:
+    """The verdict on the labels, and what it was read from.
+
+    Attributes
+    ----------
+    verdict : LabelsVerdict
+        Whether labels are a random sample of the positives.
+    statistic : float
+        How far the labeled positives lie above the hidden ones that were found, beyond what the
+        chances of a check explain, in standard errors; NaN where no hidden positive was found.
+    null : ndarray of shape (n_draws,)
+        The same for labels at random.
+    n_found : int
+        Hidden positives that were found.
+    """
+
+    verdict: LabelsVerdict
+    statistic: float
+    null: FloatArray
+    n_found: int
+
+
 def labels_verdict(
     population: JudgedRows, checked: CheckedRows, confidence: float, rng: np.random.Generator
 ) -> LabelsVerdict:
+    """Say whether labels are a random sample of the positives, as :func:`labels_test` finds."""
+    return labels_test(population, checked, confidence, rng).verdict
+
+
+def labels_test(
+    population: JudgedRows, checked: CheckedRows, confidence: float, rng: np.random.Generator
+) -> LabelsTest:
     """Compare the scores of hidden positives that were found with those of the labeled ones.
 
     If labels are a random sample of the positives, a positive that was seen at all was seen by a
@@ -41,14 +73,14 @@ def labels_verdict(
 
     Returns
     -------
-    LabelsVerdict
+    LabelsTest
     """
     positive = checked.truth > 0
     labeled = population.labeled
     if not positive.any() or labeled.sum() < 2:
-        return LabelsVerdict(
-            "cannot-tell", np.nan, 0.0, np.inf, np.nan, "No hidden positive was found to compare."
-        )
+        nothing = "No hidden positive was found to compare."
+        verdict = LabelsVerdict("cannot-tell", np.nan, 0.0, np.inf, np.nan, nothing)
+        return LabelsTest(verdict, np.nan, np.array([]), int(positive.sum()))
     heads = np.cumsum(labeled)
     rank = (heads - labeled / 2) / heads[-1]
     # Cells in which somebody was labeled, and rows that were found: each a kind of positive seen.
@@ -91,7 +123,64 @@ def labels_verdict(
         code = "favor-high" if odds > 1 else "favor-low"
     elif low >= 1 / NEAR and high <= NEAR:
         code = "random"
-    return LabelsVerdict(code, odds, low, high, p_value, _text(code, odds, int(positive.sum())))
+    found = int(positive.sum())
+    verdict = LabelsVerdict(code, odds, low, high, p_value, _text(code, odds, found))
+    # Found positives that lie low mean labels that lie high.
+    scale = max(float(simulated.std()), 1e-300)
+    return LabelsTest(verdict, -statistic / scale, -simulated / scale, found)
+
+
+def right_labels(
+    population: JudgedRows, checked: CheckedRows, confidence: float
+) -> RightLabels | None:
+    """Say which share of the labels is right, from labeled rows that were drawn blindly.
+
+    The interval is exact: it holds the shares among all labeled rows with which finding so few
+    right labels, or so many, is not rarer than half of one minus the confidence.
+
+    Parameters
+    ----------
+    population : JudgedRows
+        Rows by score.
+    checked : CheckedRows
+        The answers.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    RightLabels or None
+        None where no labeled row has an answer.
+    """
+    known = checked.labeled[~np.isnan(checked.labeled)]
+    if not len(known):
+        return None
+    n, right, total = len(checked.labeled), int(known.sum()), round(float(population.labeled.sum()))
+    tail = (1 - confidence) / 2
+    low = _fewest_right(total, n, right, tail)
+    # The most right labels leave the fewest wrong ones.
+    high = total - _fewest_right(total, n, len(known) - right, tail)
+    wrong = len(known) - right
+    text = (
+        f"Of {len(known)} labels that were checked, {wrong} {'is' if wrong == 1 else 'are'} wrong: "
+        f"{show_digits(100 * low / total, 3)} to {show_digits(100 * high / total, 3)} of 100 are "
+        f"right."
+    )
+    return RightLabels(
+        right / len(known), low / total, high / total, float(wrong == 0), len(known), right, text
+    )
+
+
+def _fewest_right(total: int, n: int, found: int, tail: float) -> int:
+    """Return the fewest of all, with which finding so many among n is not too rare."""
+    from scipy.stats import hypergeom
+
+    low, high = found, total - (n - found)
+    while low < high:
+        middle = (low + high) // 2
+        rare = hypergeom.sf(found - 1, total, middle, n) <= tail
+        low, high = (middle + 1, high) if rare else (low, middle)
+    return low
 
 
 def _text(code: LabelsCode, odds: float, found: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.audit.checked import CheckedRows, parts_of
+from recoup.audit.checked import CheckedRows, as_drawn, parts_of
 from recoup.audit.population import JudgedRows
 
 N_DRAWS = 1000
@@ -138,16 +138,19 @@ def _drawn_hidden(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Draw the hidden positives of rows of one opinion."""
-    starts = groups_of(population, checked, parts)
+    drawn, by_design = as_drawn(population, checked)
+    starts = groups_of(drawn, by_design, parts_of(drawn, by_design))
     n_draws = shape[0]
     hidden = np.zeros(shape)
     np.add.at(hidden[0], index[checked.cells], checked.truth)
     hidden[1:] = hidden[0]
     onto, part = _spread_over(population, checked, parts, index, hidden.shape[1])
-    group = np.searchsorted(starts, checked.cells, side="right") - 1
-    ends = np.append(starts[1:], len(population.scores))
+    group = np.searchsorted(starts, by_design.cells, side="right") - 1
+    ends = np.append(starts[1:], len(drawn.scores))
+    # Numbers of their own, so that models with one design share all others.
+    chooser = rng.spawn(1)[0]
     for g, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        rows = population.unlabeled[start:end]
+        rows = drawn.unlabeled[start:end]
         inside = group == g
         left = round(float(rows.sum())) - int(inside.sum())
         if left <= 0:
@@ -170,6 +173,8 @@ def _drawn_hidden(
         belongs = (found_in[:, None] == np.arange(len(parts))).astype(float)
         by_part = (masses_positive[:, truth > 0] @ belongs) * scale[:, None]
         where = rng.choice(end - start, n_draws, p=rows / rows.sum()) + start
+        if checked.design is not None:
+            where = checked.design.by_model(where, start, end, chooser.random(n_draws))
         by_part[np.arange(n_draws), part[where]] += more * scale
         hidden += by_part @ onto
     return hidden

@@ -121,10 +121,15 @@ class JudgedRows:
         )
         return joined, index
 
+    @property
+    def holds_probabilities(self) -> bool:
+        """Whether all scores lie in [0, 1]."""
+        low, high = min(self.scores[0], self.centers[0]), max(self.scores[-1], self.centers[-1])
+        return bool(low >= 0 and high <= 1)
+
     def specs(self) -> list[MetricSpec]:
         """Return the metrics that these scores have."""
-        low, high = min(self.scores[0], self.centers[0]), max(self.scores[-1], self.centers[-1])
-        return evaluated_specs(probabilities=bool(low >= 0 and high <= 1))
+        return evaluated_specs(probabilities=self.holds_probabilities)
 
     def value(
         self,

@@ -10,7 +10,7 @@ from recoup._core.notes import Note
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup._core.text import show_number, show_range
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.curve_results import Band, PrCurve, RocCurve
+from recoup.metrics.curve_results import Band, CalibrationCurve, PrCurve, RocCurve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,6 +118,57 @@ class LabelsVerdict:
         return plain
 
 
+@dataclass(frozen=True)
+class RightLabels:
+    """Which share of the labels is right, from labeled rows that were checked too.
+
+    Attributes
+    ----------
+    share : float
+        Share of right labels among those with an answer.
+    lower : float
+        Lower limit of the exact confidence interval of the share among all labeled rows. Labels
+        without an answer count as wrong in it.
+    upper : float
+        Upper limit; labels without an answer count as right in it.
+    p_value : float
+        How often as many wrong labels are found if all are right: 1 if none is found, and 0 as
+        soon as one is, since answers count as true.
+    n_checked : int
+        Labeled rows with an answer.
+    n_right : int
+        How many of them are positive.
+    text : str
+        The verdict as a sentence.
+    """
+
+    share: float
+    lower: float
+    upper: float
+    p_value: float
+    n_checked: int
+    n_right: int
+    text: str
+
+    def __repr__(self) -> str:
+        """Show the share, and what it was counted on."""
+        return (
+            f"RightLabels({self.n_right} of {self.n_checked} right, {self.share:.3g} "
+            f"[{self.lower:.3g}, {self.upper:.3g}], p={self.p_value:.2g})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values.
+
+        Returns
+        -------
+        dict
+            By name of the attribute.
+        """
+        plain: dict[str, Any] = to_plain(asdict(self))
+        return plain
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class AuditedEvaluation:
     """What checked rows say about a classifier, whatever the labels are.
@@ -152,6 +203,11 @@ class AuditedEvaluation:
         Level of the intervals.
     notes : tuple of Note
         What a reader must know about the audit.
+    calibration : CalibrationCurve or None
+        Share of positives in bins of the score, with about as many checked rows in each; None if
+        scores are no probabilities.
+    right_labels : RightLabels or None
+        Which share of the labels is right; None where no labeled row was checked.
     """
 
     metrics: dict[str, AuditedEstimate]
@@ -168,6 +224,8 @@ class AuditedEvaluation:
     bounds_only: bool
     confidence: float
     notes: tuple[Note, ...] = ()
+    calibration: CalibrationCurve | None = None
+    right_labels: RightLabels | None = None
 
     def __getitem__(self, key: str) -> AuditedEstimate:
         """Look a metric up by its key; ``"alpha"`` and ``"hidden"`` are there too."""
@@ -206,7 +264,7 @@ class AuditedEvaluation:
         Returns
         -------
         dict
-            By name of the attribute; curves are left out.
+            By name of the attribute; the curves over thresholds are left out.
         """
         plain: dict[str, Any] = to_plain(
             {
@@ -214,6 +272,8 @@ class AuditedEvaluation:
                 "alpha": asdict(self.alpha),
                 "hidden": asdict(self.hidden),
                 "labels": asdict(self.labels),
+                "right_labels": None if self.right_labels is None else asdict(self.right_labels),
+                "calibration": None if self.calibration is None else self.calibration.to_dict(),
                 "n_checked": self.n_checked,
                 "n_missing": self.n_missing,
                 "beta": self.beta,
@@ -233,4 +293,5 @@ class AuditedEvaluation:
             "combined": [show_number(one.combined) for one in rows],
             "interval": [show_range(one.lower, one.upper) for one in rows],
         }
-        return html_table(columns, f"{self.n_checked} rows checked. {self.labels.text}", self.notes)
+        texts = [self.labels.text, *([self.right_labels.text] if self.right_labels else [])]
+        return html_table(columns, f"{self.n_checked} rows checked. {' '.join(texts)}", self.notes)

@@ -69,6 +69,22 @@ HowScored = Annotated[
         "have trained, which makes intervals wider.",
     ),
 ]
+CheckedFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--checked",
+        metavar="CHECKED",
+        help="File of rows that recoup audit plan chose and somebody checked; repeat for more "
+        "rounds, the first one first.",
+    ),
+]
+CheckedId = Annotated[
+    str | None,
+    typer.Option("--id", help="Column that names the rows, as recoup audit plan had it."),
+]
+CheckedTruth = Annotated[
+    str, typer.Option("--truth", help="Column of the checked files with the answers.")
+]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[
     int,

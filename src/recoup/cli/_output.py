@@ -70,8 +70,8 @@ def command_line(name: str, file: str, options: Mapping[str, Any]) -> str:
     """Write the command that gives the same numbers again."""
     words = ["recoup", name, file]
     for option, value in options.items():
-        if option == "score" and isinstance(value, list):
-            words += [word for score in value for word in ("--score", score)]
+        if isinstance(value, list):
+            words += [word for one in value for word in (f"--{option}", one)]
         elif value is not None:
             values = value if isinstance(value, list | tuple) else [value]
             words += [f"--{option}", *map(str, values)]

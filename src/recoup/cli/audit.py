@@ -167,22 +167,27 @@ def _goals(texts: list[str]) -> dict[str, float]:
     return found
 
 
+def read_ids(file: str, id_column: str) -> Any:
+    """Read the ids of all rows."""
+    import numpy as np
+
+    from recoup.data.readers import read_table
+
+    column = read_table(file).typed(id_column)
+    if column.null_count:
+        raise InvalidInputError(
+            f"audit needs an id in every row. Got {column.null_count:,} empty cells in column "
+            f"{id_column!r} of {file}. Fill them, or leave --id out."
+        )
+    return np.asarray(column.to_pylist())
+
+
 def _read(file: str, score: str, label: str, id_column: str | None) -> tuple[Any, Any, Any]:
     """Read labels, scores and ids alone."""
-    from recoup.data.readers import read_columns, read_table
+    from recoup.data.readers import read_columns
 
     columns = read_columns(file, list(dict.fromkeys([label, score])), label)
-    ids = None
-    if id_column is not None:
-        import numpy as np
-
-        column = read_table(file).typed(id_column)
-        if column.null_count:
-            raise InvalidInputError(
-                f"audit needs an id in every row. Got {column.null_count:,} empty cells in column "
-                f"{id_column!r} of {file}. Fill them, or leave --id out."
-            )
-        ids = np.asarray(column.to_pylist())
+    ids = None if id_column is None else read_ids(file, id_column)
     return columns[label], columns[score], ids
 
 
@@ -214,12 +219,32 @@ def _answered(files: list[Path], s: Any, scores: Any, ids: Any, truth: str) -> A
     return audit
 
 
+def answered_by_models(
+    files: list[Path], s: Any, columns: dict[str, Any], ids: Any, truth: str, command: str
+) -> Audit:
+    """Take the answers of files that were planned with one of several columns of scores."""
+    for values in columns.values():
+        try:
+            return _answered(files, s, values, ids, truth)
+        except _OtherRows:
+            continue
+    raise InvalidInputError(
+        f"{command} needs checked files that recoup audit plan wrote for the same rows, with one "
+        f"of these scores: {', '.join(columns)}. Got {files[0]}, planned with other labels or "
+        f"scores. Name the file and a --score that recoup audit plan had."
+    )
+
+
+class _OtherRows(InvalidInputError):
+    """Checked files belong to other rows or scores."""
+
+
 def _check_same(made: AuditPlan, facts: dict[str, Any], path: Path) -> None:
     from recoup.audit.files import plan_facts
 
     mine = json.loads(json.dumps(plan_facts(made)))
     if mine["data"] != facts["data"]:
-        raise InvalidInputError(
+        raise _OtherRows(
             f"{path} was planned for another file: labels or scores differ. Name the file that "
             f"recoup audit plan had, with the same --score and --label."
         )
@@ -276,6 +301,8 @@ def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
     console = stdout()
     console.print(table)
     console.print(plain(audited.labels.text))
+    if audited.right_labels is not None:
+        console.print(plain(audited.right_labels.text))
     if audit.remaining:
         console.print(
             plain(

@@ -12,6 +12,9 @@ from recoup.cli._options import (
     AlphaInterval,
     AsJson,
     Beta,
+    CheckedFiles,
+    CheckedId,
+    CheckedTruth,
     Confidence,
     FileArgument,
     HowScored,
@@ -85,6 +88,9 @@ def compare(
     n_boot: NBoot = 2000,
     weight: Weight = None,
     scored: HowScored = "once",
+    checked: CheckedFiles = None,
+    id_column: CheckedId = None,
+    truth: CheckedTruth = "answer",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -112,9 +118,16 @@ def compare(
     with progress(about_work(f"Comparing {len(names)} models", given), as_json):
         others = [label] if weight is None else [label, weight]
         columns = read_columns(file, list(dict.fromkeys([*others, *names])), label)
+        models = {name: columns[name] for name in names}
+        audit = None
+        if checked:
+            from recoup.cli.audit import answered_by_models, read_ids
+
+            ids = None if id_column is None else read_ids(file, id_column)
+            audit = answered_by_models(checked, columns[label], models, ids, truth, "compare")
         comparison = run(
             columns[label],
-            {name: columns[name] for name in names},
+            models,
             alpha=given,
             beta=share,
             scheme=scheme,  # type: ignore[arg-type]
@@ -127,6 +140,7 @@ def compare(
             random_state=seed,
             sample_weight=None if weight is None else columns[weight],
             scored=scored,  # type: ignore[arg-type]
+            audit=audit,
         )
         title = f"{len(names)} models in {Path(file).name}"
         written = []
@@ -150,6 +164,9 @@ def compare(
                 "n-boot": n_boot,
                 "weight": weight,
                 "scored": scored,
+                "checked": [str(path) for path in checked or []],
+                "id": id_column,
+                "truth": truth if checked else None,
                 "seed": seed,
             }
             command = command_line("compare", file, options)
@@ -188,4 +205,35 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     console.print(table)
     for sentence in comparison_sentences(comparison):
         console.print(plain(sentence))
+    _print_audited(console, comparison)
     print_notes(console, comparison.notes)
+
+
+def _print_audited(console: Console, comparison: Comparison) -> None:
+    """Show what checked rows say of each model and of each pair."""
+    from recoup._core.text import show_number, show_p, show_percent, show_range
+    from recoup.metrics.spec import metric_spec
+
+    found = comparison.audit
+    if found is None:
+        return
+    label = metric_spec(found.metric, "compare").label
+    numbers = [f"{label}, audited", f"{show_percent(found.confidence)} interval", "p, adjusted"]
+    table = make_table(
+        ["Model or pair", *numbers], numbers, f"{found.n_checked} rows checked by hand"
+    )
+    for name, model in found.models.items():
+        one = model[found.metric]
+        limits = show_range(one.audited_lower, one.audited_upper)
+        table.add_row(plain(name), show_number(one.audited), limits, "")
+    table.add_section()
+    for item in found.differences:
+        if item.metric == found.metric:
+            table.add_row(
+                plain(f"{item.first} - {item.second}"),
+                show_number(item.difference, "+.4f"),
+                show_range(item.lower, item.upper, "+.4f"),
+                show_p(item.p_adjusted),
+            )
+    console.print(table)
+    console.print(plain(found.labels.text))

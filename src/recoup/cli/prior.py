@@ -12,6 +12,9 @@ from recoup._core.text import show_percent, show_range
 from recoup.cli._options import (
     AsJson,
     Beta,
+    CheckedFiles,
+    CheckedId,
+    CheckedTruth,
     Confidence,
     Features,
     FileArgument,
@@ -59,6 +62,9 @@ def prior(
         str | None, typer.Option(help="Column with row weights, beside --score.")
     ] = None,
     confidence: Confidence = 0.95,
+    checked: CheckedFiles = None,
+    id_column: CheckedId = None,
+    truth: CheckedTruth = "answer",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -66,6 +72,11 @@ def prior(
     """Estimate how many of the unlabeled rows are positive."""
     share = as_share(beta or "1.0", "--beta", "prior")
     _check_options(score, features or [], weight, method, share, confidence)
+    if checked and (score is None or weight is not None):
+        raise InvalidInputError(
+            "prior takes --checked beside --score alone: checked rows are looked up by their "
+            "scores, and count alike. Pass --score, and drop --weight."
+        )
     check_output(plot, PICTURES, "--plot", file, "the rows")
     from recoup.cli._features import read_features
     from recoup.priors import estimate
@@ -78,7 +89,18 @@ def prior(
     }
     notes: list[str] = []
     with progress(f"Estimating alpha from {Path(file).name}", as_json):
-        if score is not None:
+        if checked and score is not None:
+            from recoup.cli.audit import answered_by_models, read_ids
+            from recoup.data.readers import read_columns
+
+            columns = read_columns(file, [label, score], label)
+            ids = None if id_column is None else read_ids(file, id_column)
+            scores = {score: columns[score]}
+            options["audit"] = answered_by_models(
+                checked, columns[label], scores, ids, truth, "prior"
+            )
+            found = estimate(columns[label], columns[score], **options)
+        elif score is not None:
             from recoup.scores import ScoreTable
 
             table = ScoreTable.from_file(file, label=label, score=score, sample_weight=weight)

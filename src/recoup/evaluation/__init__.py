@@ -1,7 +1,9 @@
 """How good one classifier really is, and how several compare, with honest uncertainty."""
 
+from recoup.evaluation.audited_comparison import AuditedComparison
 from recoup.evaluation.compare import compare
-from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.comparison import Comparison, WinRange
+from recoup.evaluation.differences import Difference
 from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
@@ -10,6 +12,7 @@ from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
 
 __all__ = [
+    "AuditedComparison",
     "Band",
     "Baseline",
     "Comparison",

@@ -1,4 +1,4 @@
-"""An evaluation with checked rows beside the labels."""
+"""Evaluations and comparisons with checked rows beside the labels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recoup._core.checks import brief
-from recoup.exceptions import InvalidInputError
+from recoup._core.checks import FloatArray, label_masks
+from recoup._core.multiplicity import holm
+from recoup.evaluation.differences import Difference
+from recoup.metrics.area import auc_pu
 from recoup.metrics.intervals import normal_quantile
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 if TYPE_CHECKING:
-    from recoup.audit import Audit
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from recoup.audit import Audit, AuditedEvaluation
+    from recoup.audit.checked import CheckedRows
+    from recoup.audit.population import JudgedRows
+    from recoup.evaluation.comparison import Comparison
     from recoup.evaluation.results import Evaluation
 
 
@@ -39,18 +48,9 @@ def audited_defaults(
     -------
     alpha, threshold : object
     """
-    from recoup.audit import Audit
+    from recoup.audit.placing import check_audit
 
-    if not isinstance(audit, Audit):
-        raise InvalidInputError(
-            f"evaluate needs audit to be a recoup.audit.Audit. Got {brief(type(audit).__name__)}. "
-            f"Pass plan.answers(rows, truth), or Audit.uniform(rows, truth)."
-        )
-    if sample_weight is not None:
-        raise InvalidInputError(
-            "evaluate takes an audit of rows that count alike. Got sample_weight beside it. Drop "
-            "one of them."
-        )
+    check_audit(audit, "evaluate", sample_weight)
     if alpha is None and propensity is None:
         alpha = "estimate"
     return alpha, audit.threshold if threshold is None else threshold
@@ -74,17 +74,57 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
     -------
     Evaluation
     """
-    from recoup.audit.estimating import audited
-    from recoup.audit.population import JudgedRows
-
-    keep = (0.5, evaluation.threshold)
-    table = evaluation.given.counts.thin(DEFAULT_BINS, keep)
-    population = JudgedRows.of(table, evaluation.scheme, evaluation.threshold)
+    table, population = judged_rows(evaluation)
     counted = isinstance(s, ScoreTable)
     checked = audit.checked(
         None if counted else s, None if counted else scores, population, "evaluate"
     )
-    found = audited(
+    found = audited_evaluation(evaluation, table, checked, int(np.uint32(evaluation.seed)))
+    return replace(evaluation, audit=found, notes=evaluation.notes + found.notes)
+
+
+def judged_rows(evaluation: Evaluation) -> tuple[ScoreTable, JudgedRows]:
+    """Return the rows of an evaluation by score, as an audit takes them.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        From the labels alone.
+
+    Returns
+    -------
+    table : ScoreTable
+    population : JudgedRows
+    """
+    from recoup.audit.population import JudgedRows
+
+    table = evaluation.given.counts.thin(DEFAULT_BINS, (0.5, evaluation.threshold))
+    return table, JudgedRows.of(table, evaluation.scheme, evaluation.threshold)
+
+
+def audited_evaluation(
+    evaluation: Evaluation, table: ScoreTable, checked: CheckedRows, seed: int
+) -> AuditedEvaluation:
+    """Judge a model by checked rows, beside what the labels say.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        From the labels alone.
+    table : ScoreTable
+        The rows by score.
+    checked : CheckedRows
+        The answers.
+    seed : int
+        Seed of the intervals.
+
+    Returns
+    -------
+    AuditedEvaluation
+    """
+    from recoup.audit.estimating import audited
+
+    return audited(
         table,
         # The plan's own chances did not see the answers, nor did these.
         evaluation.alpha,
@@ -94,9 +134,79 @@ def with_audit(evaluation: Evaluation, audit: Audit, s: Any, scores: Any) -> Eva
         beta=evaluation.beta,
         confidence=evaluation.confidence,
         from_labels=from_labels(evaluation),
-        seed=int(np.uint32(evaluation.seed)),
+        seed=seed,
     )
-    return replace(evaluation, audit=found, notes=evaluation.notes + found.notes)
+
+
+def with_audited_models(
+    comparison: Comparison, audit: Audit, s: ArrayLike, scores: Mapping[str, FloatArray]
+) -> Comparison:
+    """Add what checked rows say about each model, and about their differences.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From the labels alone.
+    audit : Audit
+        The checked rows.
+    s : array-like of shape (n,)
+        Labels.
+    scores : mapping of str to ndarray of shape (n,)
+        The scores of each model.
+
+    Returns
+    -------
+    Comparison
+    """
+    from recoup.audit.differences import audited_gaps
+    from recoup.audit.placing import checked_by_models
+    from recoup.evaluation.audited_comparison import AuditedComparison
+
+    labeled, _, negative = label_masks(s, "compare")
+    labels = labeled.astype(np.int64) - (0 if negative is None else negative)
+    evaluations = comparison.evaluations
+    rows = {name: judged_rows(one) for name, one in evaluations.items()}
+    populations = {name: population for name, (_, population) in rows.items()}
+    best = max(evaluations, key=lambda name: auc_pu(rows[name][0]))
+    checked, drawn_by = checked_by_models(audit, labels, scores, populations, best, "compare")
+    one = evaluations[drawn_by or best]
+    seed = int(np.uint32(one.seed))
+    audited = {
+        name: audited_evaluation(evaluations[name], rows[name][0], checked[name], seed)
+        for name in evaluations
+    }
+    gaps = audited_gaps(
+        populations, checked, audited, beta=one.beta, confidence=one.confidence, seed=seed
+    )
+    differences: list[Difference] = []
+    for key in dict.fromkeys(gap.key for gap in gaps):
+        some = [gap for gap in gaps if gap.key == key]
+        adjusted = holm([gap.p_value for gap in some])
+        differences += [
+            Difference(
+                *(key, gap.first, gap.second, gap.value, gap.lower, gap.upper, gap.p_value),
+                p_adjusted=float(p),
+            )
+            for gap, p in zip(some, adjusted, strict=True)
+        ]
+    of_one = audited[drawn_by or best]
+    found = AuditedComparison(
+        metric=comparison.metric,
+        models=audited,
+        differences=tuple(differences),
+        labels=of_one.labels,
+        drawn_by=drawn_by,
+        n_checked=of_one.n_checked,
+        n_missing=of_one.n_missing,
+        confidence=one.confidence,
+        notes=of_one.notes,
+    )
+    return replace(
+        comparison,
+        evaluations={name: replace(evaluations[name], audit=audited[name]) for name in evaluations},
+        notes=comparison.notes + of_one.notes,
+        audit=found,
+    )
 
 
 def from_labels(evaluation: Evaluation) -> dict[str, tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,11 @@ from recoup._core.checks import (
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.random import RandomState, as_seed
-from recoup.evaluation.comparison import Comparison, Difference, WinRange
+from recoup.evaluation.audited import with_audited_models
+from recoup.evaluation.comparison import Comparison, WinRange
 from recoup.evaluation.crossfitted import LARGEST
 from recoup.evaluation.cuts import Cut, cut_notes, in_rows, nearest_cut, read_cut
+from recoup.evaluation.differences import Difference
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.inputs import (
     MANY_ROWS,
@@ -39,6 +41,9 @@ from recoup.metrics.area import auc_pu
 from recoup.metrics.rates import check_propensity_alone
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+
+if TYPE_CHECKING:
+    from recoup.audit import Audit
 
 
 def compare(
@@ -58,6 +63,7 @@ def compare(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     scored: HowScored | None = None,
+    audit: Audit | None = None,
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
@@ -111,6 +117,12 @@ def compare(
     scored : {"once", "crossfit"}, optional
         ``"crossfit"`` for scores from models that the other rows have trained. Errors are then
         taken as the square root of 2 times as large, the most that this can make of them.
+    audit : Audit, optional
+        Rows that somebody checked, drawn by the scores of one of the models
+        (:func:`recoup.audit.plan`), by those of another, or blindly. Every model and every
+        difference then has a value and an interval that hold whatever the labels are, in
+        ``Comparison.audit``; the same answers judge all models, so that what chance does to them
+        cancels. Alpha may then be left out, and is estimated for what the labels alone say.
 
     Returns
     -------
@@ -141,6 +153,11 @@ def compare(
     check_scheme(scheme, "compare")
     check_confidence(confidence, "compare")
     how = check_scored(scored, False, "compare")
+    if audit is not None:
+        from recoup.audit.placing import check_audit
+
+        check_audit(audit, "compare", sample_weight)
+        alpha = "estimate" if alpha is None and propensity is None else alpha
     cut = read_cut(threshold, queue, recall)
     wanted = None
     if propensity is not None:
@@ -207,7 +224,10 @@ def compare(
     notes += about_alpha
     for name, one in evaluations.items():
         notes += [note.about(name) for note in one.notes if note not in about_alpha]
-    return Comparison(metric, evaluations, differences, _wins(evaluations, keys), tuple(notes), cut)
+    found = Comparison(
+        metric, evaluations, differences, _wins(evaluations, keys), tuple(notes), cut
+    )
+    return found if audit is None else with_audited_models(found, audit, s, columns)
 
 
 def _differences(

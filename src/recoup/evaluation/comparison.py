@@ -13,6 +13,7 @@ from recoup._core.notes import Note
 from recoup._core.results import MOST_ROWS, html_table, make_frame, to_plain
 from recoup._core.text import show_number, show_p, show_range
 from recoup.evaluation.cuts import Cut
+from recoup.evaluation.differences import Difference, difference_between
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.spec import metric_spec
 
@@ -21,49 +22,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from recoup.evaluation.audited_comparison import AuditedComparison
     from recoup.priors import PriorEstimate
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Metric of the first model minus that of the second, on the same rows.
-
-    Attributes
-    ----------
-    metric : str
-        Key of the metric.
-    first : str
-        Name of the first model.
-    second : str
-        Name of the second model.
-    difference : float
-        Recovered metric of the first model minus that of the second.
-    lower : float
-        Lower limit of the confidence interval of the difference. NaN for a metric at thresholds
-        that each model has for itself, and for one that all models are held equal at.
-    upper : float
-        Upper limit of the confidence interval of the difference; NaN likewise.
-    p_value : float
-        Of the test that there is no difference; NaN likewise.
-    p_adjusted : float
-        The same after Holm's correction over all pairs of models for this metric.
-    """
-
-    metric: str
-    first: str
-    second: str
-    difference: float
-    lower: float
-    upper: float
-    p_value: float
-    p_adjusted: float = np.nan
-
-    def __repr__(self) -> str:
-        """Show the difference with its interval."""
-        text = f"{self.metric}: {self.first} - {self.second} = {self.difference:+.4g}"
-        if np.isnan(self.p_value):
-            return f"Difference({text}, not tested)"
-        return f"Difference({text} [{self.lower:+.4g}, {self.upper:+.4g}], p={self.p_value:.2g})"
 
 
 @dataclass(frozen=True)
@@ -107,6 +67,8 @@ class Comparison:
     at : Cut
         What the models have in common where scores become predictions: ``at.kind`` and
         ``at.value``, or in words ``str(at)``, such as ``"queue 512 rows"``.
+    audit : AuditedComparison or None
+        What rows checked by hand say about the models; None without them.
     """
 
     metric: str
@@ -115,6 +77,7 @@ class Comparison:
     wins: tuple[WinRange, ...]
     notes: tuple[Note, ...]
     at: Cut
+    audit: AuditedComparison | None = None
 
     def __repr__(self) -> str:
         """Name the models from best to worst."""
@@ -160,26 +123,7 @@ class Comparison:
         KeyError
             If there is no such model or metric.
         """
-        wanted = metric or self.metric
-        for item in self.differences:
-            if item.metric == wanted and {item.first, item.second} == {first, second}:
-                if item.first == first:
-                    return item
-                return Difference(
-                    item.metric,
-                    first,
-                    second,
-                    -item.difference,
-                    -item.upper,
-                    -item.lower,
-                    item.p_value,
-                    item.p_adjusted,
-                )
-        raise KeyError(
-            f"No difference of {wanted!r} between {first!r} and {second!r} here. Models: "
-            f"{', '.join(self.evaluations)}; metrics: "
-            f"{', '.join(dict.fromkeys(item.metric for item in self.differences))}."
-        )
+        return difference_between(self.differences, first, second, metric or self.metric)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair of models and metric.
@@ -200,7 +144,7 @@ class Comparison:
         Returns
         -------
         dict
-            With the ranking, every evaluation, and all differences.
+            With the ranking, every evaluation, all differences, and what an audit says.
         """
         plain: dict[str, Any] = to_plain(
             {
@@ -211,6 +155,7 @@ class Comparison:
                 "models": {name: one.to_dict() for name, one in self.evaluations.items()},
                 "differences": [vars(item) for item in self.differences],
                 "wins": [vars(item) for item in self.wins],
+                "audit": None if self.audit is None else self.audit.to_dict(),
                 "notes": self.notes,
             }
         )
@@ -255,6 +200,8 @@ class Comparison:
         for name in (name for name in short if short[name] != name):
             notes = [note.replace(name, short[name]) for note in notes]
         pages.append(html_table(best, f"Who has the best {label} if alpha were different", notes))
+        if self.audit is not None:
+            pages.append(self.audit._repr_html_())
         return "".join(pages)
 
     def plot(self, ax: Any = None) -> Any:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.multiplicity import holm
 from recoup._core.prior import Prior
-from recoup.evaluation.comparison import Difference
 from recoup.evaluation.cuts import point_influences
+from recoup.evaluation.differences import Difference
 from recoup.evaluation.uncertainty import N_DRAWS, drawn_values, draws_for
 from recoup.metrics import intervals
 from recoup.metrics.influence import Influence, influence_of, known_slopes, row_slopes

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils.validation import check_is_fitted
 
-from recoup._core.checks import FloatArray, Scheme
-from recoup._core.prior import estimation_method
+from recoup._core.checks import FloatArray, Scheme, brief
+from recoup._core.prior import Prior, estimation_method
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
 from recoup.learners.base import checked_labels, estimated_prior
@@ -46,7 +46,7 @@ class TunedThreshold(WrappingClassifier):
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
         as ``"bbe"``. It is estimated from the out-of-fold scores. Most metrics need it; for them
-        None is an error.
+        None is an error, unless there is an audit: then alpha only sharpens what the answers say.
     beta : float or "estimate", default=1.0
         Share of true positives among the labeled rows; 1.0 says that every label is right.
         ``"estimate"`` goes with an alpha that is estimated too.
@@ -77,9 +77,13 @@ class TunedThreshold(WrappingClassifier):
     best_score_ : float
         The recovered metric at the threshold, less what choosing the best of many thresholds adds
         to it on average (Efron 1983, by 200 bootstrap replicates). ``curve_.best_value`` is the
-        value before that.
+        value before that. With an audit, what so few answers add: the answers are drawn again
+        1,000 times, and each draw's value at its own best threshold is set against the mean of
+        all draws there. It is then about these rows, and equals the true value if all of them
+        were checked.
     prior_ : PriorEstimate or None
-        The estimate of alpha and beta; None where they were given.
+        The estimate of alpha and beta; None where they were given. With an audit, the one that
+        comes from the answers.
     curve_ : MetricCurve
         The recovered metric at every threshold.
     response_method_ : str
@@ -138,7 +142,7 @@ class TunedThreshold(WrappingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike) -> TunedThreshold:
+    def fit(self, X: Any, s: ArrayLike, audit: Any = None) -> TunedThreshold:
         """Choose the threshold from out-of-fold scores, then fit the classifier on all rows.
 
         Parameters
@@ -147,6 +151,10 @@ class TunedThreshold(WrappingClassifier):
             What the classifier takes.
         s : array-like of shape (n,)
             1 labeled positive, 0 unlabeled, -1 known negative.
+        audit : Audit, optional
+            Rows of X that somebody checked (:mod:`recoup.audit`), by their positions. They may
+            have been drawn by other scores, or blindly. The metric at every threshold then comes
+            from the answers, whatever the labels are, and alpha may be left out.
 
         Returns
         -------
@@ -154,7 +162,8 @@ class TunedThreshold(WrappingClassifier):
             Itself.
         """
         caller = "TunedThreshold.fit"
-        settings = self._checked_settings(caller)
+        _check_audit(audit, caller)
+        settings = self._checked_settings(caller, audit)
         s = checked_labels(s, caller)
         target = (s == 1).astype(int)
         self.response_method_ = _response_method(self.estimator, caller)
@@ -169,11 +178,15 @@ class TunedThreshold(WrappingClassifier):
         )
         scores = _positive_column(answers)
         self.prior_ = self._estimated(s, scores, caller)
-        if self.prior_ is not None:
-            settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
-        self.curve_ = self._recover(s, scores, settings, caller)
+        if audit is not None:
+            self.curve_, optimism = self._audited(s, scores, audit, caller)
+        else:
+            if self.prior_ is not None:
+                settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
+            self.curve_ = self._recover(s, scores, settings, caller)
+            optimism = self._optimism(s, scores, settings, caller)
         self.threshold_ = self.curve_.best_threshold
-        self.best_score_ = self.curve_.best_value - self._optimism(s, scores, settings, caller)
+        self.best_score_ = self.curve_.best_value - optimism
 
         self._fit_wrapped(X, s)
         return self
@@ -222,9 +235,10 @@ class TunedThreshold(WrappingClassifier):
         check_is_fitted(self)
         return _positive_column(getattr(self.estimator_, self.response_method_)(X))
 
-    def _checked_settings(self, caller: str) -> dict[str, Any]:
+    def _checked_settings(self, caller: str, audit: Any = None) -> dict[str, Any]:
         settings: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
-        if estimation_method(self.alpha, self.beta, caller) is not None:
+        estimated = estimation_method(self.alpha, self.beta, caller) is not None
+        if estimated or (audit is not None and self.alpha is None):
             # Any alpha will do to find settings that can never work.
             settings |= {"alpha": 0.0, "beta": 1.0}
         _, settings = checked_metric(self.metric, settings | (self.metric_params or {}), caller)
@@ -236,6 +250,28 @@ class TunedThreshold(WrappingClassifier):
         if method is None:
             return None
         return estimated_prior(s, scores, method, self.beta, self.random_state, caller)
+
+    def _audited(
+        self, s: NDArray[np.int_], scores: FloatArray, audit: Any, caller: str
+    ) -> tuple[MetricCurve, float]:
+        """Return the metric at every threshold by the answers, and the optimism of the best."""
+        known = (
+            self.prior_
+            if self.prior_ is not None
+            else Prior.of(0.5 if self.alpha is None else self.alpha, self.beta, caller)
+        )
+        found: tuple[MetricCurve, float] = audit.best_threshold(
+            s,
+            scores,
+            self.metric,
+            metric_params=self.metric_params,
+            alpha=None if self.alpha is None else known.alpha,
+            beta=known.beta,
+            scheme=self.scheme,
+            caller=caller,
+        )
+        self.prior_ = audit.prior_estimate(s, scores, self.prior_, beta=known.beta, caller=caller)
+        return found
 
     def _recover(
         self, s: ArrayLike, scores: ArrayLike, settings: dict[str, Any], caller: str
@@ -260,6 +296,14 @@ class TunedThreshold(WrappingClassifier):
         else:
             folds = check_cv(self.cv, s, classifier=True)
         return list(folds.split(X, s))
+
+
+def _check_audit(audit: Any, caller: str) -> None:
+    if audit is not None and not hasattr(audit, "best_threshold"):
+        raise InvalidInputError(
+            f"{caller} needs audit to be a recoup.audit.Audit. Got {brief(type(audit).__name__)}. "
+            f"Pass plan.answers(rows, truth), or Audit.uniform(rows, truth)."
+        )
 
 
 def _response_method(estimator: Any, caller: str) -> str:

@@ -167,20 +167,54 @@ def calibration_of(
     low, high = observed.interval(precision.from_rates, hidden, mixture.beta, z)
     low, high = (np.clip(limit[filled], 0.0, 1.0) for limit in (low, high))
     mean_score = np.add.reduceat(rows * table.centers, starts)[filled] / in_bin[filled]
+    starts = table.scores[starts][filled]
+    return calibration_from(starts, mean_score, share, (low, high), in_bin[filled], confidence)
+
+
+def calibration_from(
+    starts: FloatArray,
+    mean_score: FloatArray,
+    share: FloatArray,
+    limits: tuple[FloatArray, FloatArray],
+    rows: FloatArray,
+    confidence: float,
+) -> CalibrationCurve:
+    """Set shares of positives against mean scores.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_bins,)
+        Lowest score of each bin.
+    mean_score : ndarray of shape (n_bins,)
+        Mean predicted probability in each bin.
+    share : ndarray of shape (n_bins,)
+        Share of positives in each bin, before clipping.
+    limits : (ndarray, ndarray)
+        Lower and upper limits of the shares.
+    rows : ndarray of shape (n_bins,)
+        Rows of the judged population in each bin.
+    confidence : float
+        Level of the limits.
+
+    Returns
+    -------
+    CalibrationCurve
+    """
     clipped = np.clip(share, 0.0, 1.0)
-    low, high = np.minimum(low, clipped), np.maximum(high, clipped)
-    weight = in_bin[filled] / rows.sum()
-    gap, error = np.abs(mean_score - clipped), (high - low) / (2 * z)
+    low, high = np.minimum(limits[0], clipped), np.maximum(limits[1], clipped)
+    weight = rows / rows.sum()
+    gap = np.abs(mean_score - clipped)
+    error = (high - low) / (2 * normal_quantile(confidence))
     # Noise alone makes distances; the square of what is beyond it is left.
     beyond = np.sqrt(np.maximum(gap**2 - error**2, 0.0))
     return CalibrationCurve(
-        table.scores[starts][filled],
+        starts,
         mean_score,
         clipped,
         share,
         low,
         high,
-        in_bin[filled],
+        rows,
         float(np.dot(weight, beyond)),
         float(np.dot(weight, gap)),
     )

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray
+from recoup._core.checks import FloatArray, brief
 from recoup._core.constraints import Checked, Constraints
 from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
-from recoup._core.random import RandomState
+from recoup._core.random import RandomState, as_seed
 from recoup._core.registry import make
 from recoup._core.relative_limits import MANY_TIMES
 from recoup._core.text import show_digits
@@ -317,6 +317,7 @@ def estimate(
     beta: float | str | None = 1.0,
     confidence: float = 0.95,
     transform: Any = "auto",
+    audit: Any = None,
 ) -> PriorEstimate:
     """Estimate how many positives hide among the unlabeled rows.
 
@@ -341,6 +342,11 @@ def estimate(
         Level of the interval.
     transform : {"auto", "logistic", "boosting", "forest"} or classifier, default="auto"
         How features become scores.
+    audit : Audit, optional
+        Rows that somebody checked (:func:`recoup.audit.plan`), beside scores. Alpha and its
+        interval then come from the answers and hold whatever the labels are; what the labels say
+        moves alpha by no more than the error of the answers. The method of the result is
+        ``"audit"``, and ``members`` has both numbers.
 
     Returns
     -------
@@ -361,6 +367,10 @@ def estimate(
             "estimate needs scores or X beside s, one of them. "
             f"Got {'neither' if X is None else 'both'}."
         )
+    if audit is not None:
+        _check_audit(audit, X)
+        # One seed for both parts.
+        random_state = as_seed(random_state, "estimate")
     options: dict[str, Any] = {"random_state": random_state, "confidence": confidence}
     estimator = make("priors", method, "estimate", **options)
     check_known_beta(method, beta, "estimate")
@@ -375,4 +385,28 @@ def estimate(
         found = estimator.set_params(transform=transform).fit(X, s).estimate_
     else:
         found = estimator.fit_scores(s, scores).estimate_
-    return found
+    if audit is None:
+        return found
+    combined: PriorEstimate = audit.prior_estimate(
+        s,
+        scores,
+        found,
+        beta=found.beta,
+        confidence=confidence,
+        random_state=random_state,
+        caller="estimate",
+    )
+    return combined
+
+
+def _check_audit(audit: Any, X: Any) -> None:
+    if not hasattr(audit, "prior_estimate"):
+        raise InvalidInputError(
+            f"estimate needs audit to be a recoup.audit.Audit. Got {brief(type(audit).__name__)}. "
+            f"Pass plan.answers(rows, truth), or Audit.uniform(rows, truth)."
+        )
+    if X is not None:
+        raise InvalidInputError(
+            "estimate takes an audit beside scores, which say where the checked rows lie. Got X. "
+            "Pass scores, such as those of recoup.scores.crossfit."
+        )

@@ -22,7 +22,7 @@ from recoup._core.checks import (
 )
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.random import RandomState, as_seed, named_rng
+from recoup._core.random import RandomState, as_seed
 from recoup._core.results import html_facts, make_frame, to_plain
 from recoup._core.text import show_number, show_p, show_range
 from recoup.exceptions import InvalidInputError
@@ -34,6 +34,7 @@ from recoup.priors.base import UNINFORMATIVE_AUC, check_sizes, constant_scores_e
 from recoup.priors.conversions import label_frequency
 from recoup.scores.forward import forward_scores
 from recoup.scores.table import ScoreTable
+from recoup.selection.simulated_labels import Ranking, grouped, share_as_large
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,74 +42,10 @@ if TYPE_CHECKING:
     from recoup.plot.scar import ScarDisplay
 
 CALLER = "scar_test"
-# The test reads shares of labels above at most this many thresholds.
-N_BINS = 60
-# The fewest rows above a threshold.
-MIN_TOP = 20
-# The posterior under the null bends at these normal quantiles of the ranks of rows.
-KNOTS = (0.0, 1.2)
 FEW_LABELED = 50
 # compatible_alpha holds at this level, and is found among these values.
 LEVEL = 0.05
 ALPHAS = np.arange(1, 100) / 100
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Rows and labels between thresholds of the score, ready to be tested with any alpha.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_groups,)
-        Rows between two thresholds, from the highest score down.
-    labeled : ndarray of shape (n_groups,)
-        How many of them are labeled.
-    n_all : int
-        Number of unlabeled rows that alpha is the share in: those that are tested, and those that
-        only train.
-    n_resamples : int
-        Simulated sets of labels.
-    seed : int
-        Seed of the simulation.
-    """
-
-    rows: NDArray[np.int64]
-    labeled: NDArray[np.int64]
-    n_all: int
-    n_resamples: int
-    seed: int
-
-    def tested(self, alpha: float) -> tuple[FloatArray, FloatArray]:
-        """Return the excess above each threshold, and the largest ones of the resamples."""
-        n_labeled, n_unlabeled = int(self.labeled.sum()), int((self.rows - self.labeled).sum())
-        frequency = float(label_frequency(alpha, n_labeled, n_unlabeled))
-        posterior = _posterior(self.rows, self.labeled, frequency)
-        # The same draws for every alpha, so that p-values differ for no other reason.
-        rng = named_rng(self.seed, CALLER, "null")
-        # Alpha is known for all unlabeled rows; how many of their positives are among those that
-        # are tested is a matter of chance.
-        n_hidden = round(alpha * self.n_all)
-        hidden = rng.hypergeometric(
-            n_hidden, self.n_all - n_hidden, n_unlabeled, size=self.n_resamples
-        )
-        drawn = _labels_at_random(self.rows, posterior, n_labeled, n_labeled + hidden, rng)
-        null = _excess(self.rows, drawn, frequency).max(axis=-1)
-        return _excess(self.rows, self.labeled, frequency), null
-
-    def p_value(self, alpha: float) -> float:
-        """Return the share of resamples with at least that excess."""
-        excess, null = self.tested(alpha)
-        return _share_as_large(null, excess.max())
-
-
-def _share_as_large(null: FloatArray, statistic: float) -> float:
-    """Return the p-value, which is 1 if no threshold has more labels than there may be.
-
-    If there are negatives among the highest scores, the simulated excess is below 0, and how far
-    below depends on the posterior that was fitted to a few rows. An observed excess that is larger,
-    but also below 0, does not contradict labels at random: hence the maximum with 0.
-    """
-    return float((1 + np.count_nonzero(np.maximum(null, 0.0) >= statistic)) / (len(null) + 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,6 +85,10 @@ class ScarTest:
         Reasons to doubt the answer.
     alpha_range : tuple of float or None
         Lowest and highest alpha that was given or estimated; None if it was one number.
+    verdict : LabelsVerdict or None
+        With an audit, whether labels favor high or low scores, and by how many times the odds;
+        ``statistic``, ``null`` and ``p_value`` are then those of that test, which is two-sided and
+        needs no alpha. None without an audit.
     """
 
     statistic: float
@@ -164,6 +105,7 @@ class ScarTest:
     ranking: Ranking
     warnings: tuple[Note, ...] = ()
     alpha_range: tuple[float, float] | None = None
+    verdict: Any = None
 
     @cached_property
     def compatible_alpha(self) -> float:
@@ -196,6 +138,12 @@ class ScarTest:
     @property
     def about_alpha(self) -> str:
         """Which alpha the test was made with, of what was given or estimated, and why."""
+        if self.verdict is not None:
+            return (
+                f"The test set hidden positives that were found by hand against labeled ones, "
+                f"which needs no alpha: {self.verdict.text} By the same answers alpha is "
+                f"{self.alpha:.4g}."
+            )
         known = "estimated" if self.method.endswith("estimated") else "given"
         if self.alpha_range is None:
             return f"The test was made with the alpha that was {known}, {self.alpha:.4g}."
@@ -212,6 +160,13 @@ class ScarTest:
 
     def __repr__(self) -> str:
         """Show the answer on one line."""
+        if self.verdict is not None:
+            return (
+                f"ScarTest(p={self.p_value:.3g}, statistic={self.statistic:.3g}, by checked rows: "
+                f"labels {self.verdict.code}, odds {self.verdict.odds:.3g} "
+                f"{show_range(self.verdict.odds_lower, self.verdict.odds_upper, '.3g')}, "
+                f"alpha={self.alpha:.3g}, n={self.n_labeled}+{self.n_unlabeled})"
+            )
         return (
             f"ScarTest(p={self.p_value:.3g}, statistic={self.statistic:.3g}, top "
             f"{self.n_top:,} rows: {self.labeled_top:,} labeled, at most {self.expected_top:,.1f} "
@@ -239,6 +194,7 @@ class ScarTest:
             "warnings", "null",
         )  # fmt: skip
         plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in names}
+        plain["verdict"] = None if self.verdict is None else self.verdict.to_dict()
         return plain
 
     def to_frame(self) -> pd.DataFrame:
@@ -252,7 +208,9 @@ class ScarTest:
         """
         plain = self.to_dict()
         low, high = plain.pop("alpha_range") or (self.alpha, self.alpha)
-        numbers = {name: plain[name] for name in plain if name not in ("null", "warnings")}
+        numbers = {
+            name: plain[name] for name in plain if name not in ("null", "warnings", "verdict")
+        }
         numbers |= {"alpha_low": low, "alpha_high": high}
         return make_frame({name: [value] for name, value in numbers.items()})
 
@@ -276,6 +234,9 @@ class ScarTest:
             p_value=self.p_value,
             name="Labels beyond those at random, in standard errors",
         ).plot(ax)
+        if self.verdict is not None:
+            display.ax_.set_title(f"by checked rows: labels {self.verdict.code}", fontsize="medium")
+            return display
         display.ax_.set_title(
             f"alpha {self.alpha:.3g}{self._lowest_of}; "
             f"at random up to alpha {self.compatible_alpha:.2f}",
@@ -294,6 +255,15 @@ class ScarTest:
             "at random is possible up to alpha": f"{self.compatible_alpha:.2f}",
             "scores and alpha": self.method,
         }
+        if self.verdict is not None:
+            facts = {
+                "p": facts["p"],
+                "odds of a label, high scores over low": show_number(self.verdict.odds),
+                "their interval": show_range(self.verdict.odds_lower, self.verdict.odds_upper),
+                "by these checked rows": self.verdict.text,
+                "alpha by the same rows": f"{show_number(self.alpha)}",
+                "scores and test": self.method,
+            }
         return html_facts(
             facts,
             f"Can these be labels at random? {self.n_labeled:,} labeled and "
@@ -309,6 +279,7 @@ def scar_test(
     n_resamples: int = 199,
     classifier: Any = "auto",
     random_state: RandomState = 0,
+    audit: Any = None,
 ) -> ScarTest:
     r"""Test whether the labeled rows can be a random sample of the positives.
 
@@ -346,6 +317,11 @@ def scar_test(
         What ranks the rows, as ``transform`` of the prior estimators.
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random.
+    audit : Audit, optional
+        Rows that somebody checked (:mod:`recoup.audit`), in place of alpha; X is then one column
+        of scores. Another test is made: whether hidden positives that were found have scores like
+        those of the labeled ones, as far as the chances of a check allow. It needs no alpha, sees
+        labels that favor low scores too, and ``verdict`` of the result says how much they do.
 
     Returns
     -------
@@ -411,17 +387,26 @@ def scar_test(
             f"Got {brief(n_resamples)}."
         )
     check_unmasked(X, "X", CALLER)
+    if audit is not None:
+        _check_audit(audit, X, alpha)
+        classifier = None
     labels, scores, source = _ranked(X, s, classifier, seed)
     table = counts_only(ScoreTable._count(labels, scores, None, None, (), CALLER))
     if len(table.scores) == 1:
         raise constant_scores_error(CALLER, float(table.scores[0]))
+    audited = None
+    if audit is not None:
+        audited = audit.labels_test(labels, scores, random_state=seed, caller=CALLER)
+        _check_found(audited)
+        alpha = audit.prior_estimate(labels, scores, random_state=seed, caller=CALLER).members
+        alpha = _between(alpha["audited"], table)
     limits = _alpha_limits(alpha, table, seed)
     # Fewer positives leave more room for labels at random.
     share = limits[0]
     warnings: list[Note] = []
     n_labeled, n_unlabeled = int(table.n_labeled), int(table.n_unlabeled)
     _check_leaves_both(share, n_unlabeled)
-    rows, labeled = _grouped(table)
+    rows, labeled = grouped(table)
     n_all = int(label_masks(s, CALLER)[1].sum())
     ranking = Ranking(rows, labeled, n_all, int(n_resamples), seed)
     excess, null = ranking.tested(share)
@@ -454,9 +439,26 @@ def scar_test(
                 f"test can see little. Use a better classifier.",
             )
         )
+    if audited is not None:
+        return ScarTest(
+            statistic=audited.statistic,
+            p_value=audited.verdict.p_value,
+            null=audited.null,
+            alpha=share,
+            label_frequency=float(label_frequency(share, n_labeled, n_unlabeled)),
+            n_labeled=n_labeled,
+            n_unlabeled=n_unlabeled,
+            n_top=int(np.cumsum(rows)[best]),
+            labeled_top=int(np.cumsum(labeled)[best]),
+            auc_pu=auc,
+            method=f"{source}, {audited.n_found} hidden positives found by hand against labeled",
+            ranking=ranking,
+            warnings=tuple(warnings),
+            verdict=audited.verdict,
+        )
     return ScarTest(
         statistic=float(excess[best]),
-        p_value=_share_as_large(null, excess[best]),
+        p_value=share_as_large(null, excess[best]),
         null=null,
         alpha=share,
         label_frequency=float(label_frequency(share, n_labeled, n_unlabeled)),
@@ -506,6 +508,38 @@ def _alpha_limits(alpha: Any, table: ScoreTable, seed: int) -> tuple[float, floa
     return low, high
 
 
+def _check_audit(audit: Any, X: Any, alpha: Any) -> None:
+    if not hasattr(audit, "labels_test"):
+        raise InvalidInputError(
+            f"{CALLER} needs audit to be a recoup.audit.Audit. Got {brief(type(audit).__name__)}. "
+            f"Pass plan.answers(rows, truth), or Audit.uniform(rows, truth)."
+        )
+    if alpha is not None:
+        raise InvalidInputError(
+            f"{CALLER} takes alpha or an audit, not both: the test by checked rows needs no alpha. "
+            f"Drop one of them."
+        )
+    if np.ndim(X) != 1:
+        raise InvalidInputError(
+            f"{CALLER} takes an audit beside one column of scores, which say where the checked "
+            f"rows lie. Got X with {np.ndim(X)} dimensions. Pass the scores as X."
+        )
+
+
+def _check_found(audited: Any) -> None:
+    if not audited.n_found:
+        raise InvalidInputError(
+            f"{CALLER} needs hidden positives among the checked rows, to set against labeled ones. "
+            f"Got none. Check more rows, or pass alpha."
+        )
+
+
+def _between(alpha: float, table: ScoreTable) -> float:
+    """Leave a positive and a negative, as a test of the top rows needs."""
+    least = 1 / table.n_unlabeled
+    return float(np.clip(alpha, least, 1 - least))
+
+
 def _check_leaves_both(alpha: float, n_unlabeled: int) -> None:
     if not 0 < round(alpha * n_unlabeled) < n_unlabeled:
         raise InvalidInputError(
@@ -526,95 +560,3 @@ def _compatible_alpha(ranking: Ranking) -> float:
     if first_rejected == len(alphas):
         return 1.0
     return float(alphas[first_rejected - 1]) if first_rejected else 0.0
-
-
-def _grouped(table: ScoreTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count rows and labels between thresholds, from the highest score down.
-
-    Half of the thresholds are spread evenly over the rows, half are denser to the top. They do
-    not depend on the labels; rows with the same score stay together.
-    """
-    rows = (table.labeled + table.unlabeled)[::-1].astype(np.int64)
-    above, total = np.cumsum(rows), int(table.n_rows)
-    even = np.linspace(0, total, N_BINS // 2 + 1)[1:]
-    dense = np.geomspace(min(MIN_TOP, total), total, N_BINS // 2)
-    wanted = np.unique(np.round(np.concatenate([even, dense])))
-    last = np.unique(np.searchsorted(above, wanted))
-    labeled = np.cumsum(table.labeled[::-1])[last]
-    return np.diff(above[last], prepend=0), np.diff(labeled, prepend=0).astype(np.int64)
-
-
-def _excess(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: float) -> FloatArray:
-    """Labels above each threshold beyond the most to expect, in standard errors."""
-    above = np.cumsum(rows)
-    # If all rows above a threshold are positive, their labels are binomial.
-    error = np.sqrt(above * frequency * (1 - frequency))
-    found = (np.cumsum(labeled, axis=-1) - frequency * above) / error
-    excess: FloatArray = np.where(above >= MIN_TOP, found, -np.inf)
-    return excess
-
-
-def _posterior(rows: NDArray[np.int64], labeled: NDArray[np.int64], frequency: float) -> FloatArray:
-    """Fit P(labeled) = frequency * P(positive), the latter logistic in a spline of the rank."""
-    from scipy.special import expit, ndtri
-
-    # Normal quantiles of the ranks: on this scale the logit of two normal classes is nearly linear.
-    rank = -ndtri((np.cumsum(rows) - rows / 2) / rows.sum())
-    design = np.column_stack(
-        [np.ones(len(rows)), rank, *(np.maximum(rank - knot, 0.0) for knot in KNOTS)]
-    )
-    penalty = np.append(1e-4, np.full(design.shape[1] - 1, 1e-2))
-    weights = np.zeros(design.shape[1])
-    weights[1] = 1.0
-    positive = expit(design @ weights)
-    for _ in range(50):
-        chance = np.clip(frequency * positive, 1e-9, 1 - 1e-9)
-        slope = frequency * positive * (1 - positive)
-        spread = chance * (1 - chance)
-        gradient = design.T @ ((labeled - rows * chance) / spread * slope) - penalty * weights
-        information = (design * (rows * slope**2 / spread)[:, None]).T @ design
-        # Fisher scoring. The likelihood is flat where the posterior is near 1; without a limit a
-        # step would go far beyond.
-        step = np.clip(np.linalg.solve(information + np.diag(penalty), gradient), -2.0, 2.0)
-        weights = weights + step
-        positive = expit(design @ weights)
-        if np.abs(step).max() < 1e-5:
-            break
-    result: FloatArray = positive
-    return result
-
-
-def _labels_at_random(
-    rows: NDArray[np.int64],
-    posterior: FloatArray,
-    n_labeled: int,
-    n_positive: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Draw classes, then labels; return labels between thresholds, one set per ``n_positive``."""
-    positive = rng.binomial(rows, posterior, size=(len(n_positive), len(rows)))
-    # The number of positives is known. Surplus ones are taken where classes are least certain,
-    # as conditioning on the number would.
-    surplus = positive.sum(axis=1) - n_positive
-    doubt = rows * posterior * (1 - posterior) + 1e-12
-    moved = rng.multinomial(np.abs(surplus), doubt / doubt.sum())
-    positive = np.clip(positive - np.sign(surplus)[:, None] * moved, 0, rows)
-    # Groups that are certain have no room to give or take; the others make up for them.
-    missing = (n_positive - positive.sum(axis=1))[:, None]
-    room = np.where(missing > 0, rows - positive, positive)
-    positive += np.sign(missing) * _picked(room, np.abs(missing[:, 0]), rng)
-    return _picked(positive, n_labeled, rng)
-
-
-def _picked(
-    available: NDArray[np.int64], number: Any, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Pick that many of the rows of all groups at random; return how many are of each."""
-    rest = available.sum(axis=1)
-    left = np.minimum(number, rest)
-    picked: NDArray[np.int64] = np.empty_like(available)
-    for group in range(available.shape[1]):
-        rest = rest - available[:, group]
-        picked[:, group] = rng.hypergeometric(available[:, group], rest, left)
-        left = left - picked[:, group]
-    return picked

@@ -8,7 +8,8 @@ from typing import Any
 
 from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_digits
-from recoup.evaluation.comparison import Comparison, Difference
+from recoup.evaluation.comparison import Comparison
+from recoup.evaluation.differences import Difference
 from recoup.metrics.spec import metric_spec
 
 SIGNIFICANT = 0.05
@@ -53,7 +54,10 @@ def summarize_comparison(
             ],
             "wins": [vars(win) | {"model": number[win.model]} for win in comparison.wins],
             "leader": about_leader(comparison, shown),
-            "sentences": comparison_sentences(comparison, shown),
+            "sentences": [
+                *comparison_sentences(comparison, shown),
+                *audited_sentences(comparison, shown),
+            ],
             "notes": _shared_notes(comparison),
         }
     )
@@ -93,6 +97,22 @@ def comparison_sentences(comparison: Comparison, shown: Callable[[str], str] = s
         if win.metric == metric
     ]
     return found
+
+
+def audited_sentences(comparison: Comparison, shown: Callable[[str], str] = str) -> list[str]:
+    """Say what checked rows tell of each pair by the chosen metric; nothing without an audit."""
+    audit = comparison.audit
+    if audit is None:
+        return []
+    label = metric_spec(comparison.metric, "compare").label
+    found = [
+        f"By the {audit.n_checked:,} rows that were checked by hand, {shown(pair.first)} minus "
+        f"{shown(pair.second)} is {pair.difference:+.3f} in {label} ({pair.lower:+.3f} to "
+        f"{pair.upper:+.3f}), {say_p(pair.p_adjusted)}, whatever the labels are."
+        for pair in audit.differences
+        if pair.metric == comparison.metric and not math.isnan(pair.p_value)
+    ]
+    return [*found, audit.labels.text]
 
 
 def about_pair(
