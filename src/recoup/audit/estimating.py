@@ -107,6 +107,7 @@ def audited(
             checked.probability[~np.isnan(checked.truth)],
             checked.starts,
             checked.labeled,
+            checked.certain,
         ),
         confidence,
         np.random.default_rng(seed + 1),

@@ -43,6 +43,9 @@ def labels_verdict(
     -------
     LabelsVerdict
     """
+    if checked.certain:
+        text = "Rows from the top alone cannot tell whether labels favor some scores."
+        return LabelsVerdict("cannot-tell", np.nan, 0.0, np.inf, np.nan, text)
     positive = checked.truth > 0
     labeled = population.labeled
     if not positive.any() or labeled.sum() < 2:

@@ -119,7 +119,13 @@ def evaluate(
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
-            written.append(Report(evaluation, title, command=command).write(report))
+            page = Report(
+                evaluation,
+                title,
+                command=command,
+                plan_command=_to_check(evaluation, file, options),
+            )
+            written.append(page.write(report))
     if as_json:
         print_json(evaluation.to_dict())
         return
@@ -177,6 +183,22 @@ def demo(
         )
     )
     print_written(console, written)
+
+
+def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
+    """Write the command that chooses rows to check by hand, where one can."""
+    from recoup.report.page.offered import CHECKS, PLAN_FILE
+
+    if evaluation.scheme != "single-sample":
+        return None
+    chosen = {
+        "score": options["score"],
+        "label": options["label"],
+        "threshold": evaluation.threshold,
+        "budget": min(CHECKS, int(evaluation.n_unlabeled)),
+        "out": PLAN_FILE,
+    }
+    return command_line("audit plan", file, chosen)
 
 
 def _plot_evaluation(evaluation: Evaluation, path: Path) -> Path:

@@ -37,7 +37,7 @@ ROOM = Path(__file__).parents[1]
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
     *(f"page/{name}" for name in COMPUTING),
-    *("page/verdict.js", "page/pictures.js", "page/page.js"),
+    *("page/verdict.js", "page/checked.js", "page/pictures.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -95,12 +95,15 @@ class Report:
         True values by metric key, shown beside the recovered ones of a single evaluation.
     command : str, optional
         The command that made the evaluation; by default the page shows the Python call.
+    plan_command : str, optional
+        The command that chooses rows to check by hand; by default the page shows the Python call.
     """
 
     evaluation: Evaluation | Comparison
     title: str
     truth: Mapping[str, float] | None = None
     command: str | None = None
+    plan_command: str | None = None
 
     def to_html(self) -> str:
         """Return the page as text. The same evaluation gives the same page.
@@ -153,6 +156,7 @@ class Report:
                 has_truth=bool(self.truth),
                 call=call,
                 about_call=about_call,
+                plan_command=self.plan_command and shorten(self.plan_command, COMMAND_SHOWN),
                 version=recoup.__version__,
                 scripts=scripts,
                 hashes=[script_hash(text) for text in scripts.values()],
