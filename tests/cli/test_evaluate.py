@@ -517,7 +517,36 @@ def test_demo_holds_result_against_the_truth(bare, folder):
     assert "Estimated from labels and scores alone it is 0." in text
     assert "the truth is 0.317." in text
     written = sorted(path.name for path in (folder / "deep/demo").iterdir())
-    assert written == ["evaluation.png", "report.html"]
+    assert written == ["audited.html", "evaluation.png", "report.html"]
+
+
+def test_demo_checks_rows_by_hand(folder):
+    done = run("demo", "--out", "checked")
+    assert done.exit_code == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "the demo knows the truth of these rows" in " ".join(done.stdout.split())
+    for name in ("Precision", "Recall", "AUC", "Alpha"):
+        row = next(line for line in done.stdout.splitlines() if f"{name} " in line and "±" in line)
+        *_, before, after = re.findall(r"[0-9.]+ to [0-9.]+", row)
+        truth = float(row.split()[-1])
+        for ends in (before, after):
+            low, high = map(float, ends.split(" to "))
+            assert low <= truth <= high
+    assert lines["Labels"].startswith("Labels look like a random sample")
+    assert "Checked by hand" in Path("checked/audited.html").read_text()
+
+
+def test_the_page_says_how_to_choose_rows_to_check(folder):
+    page = folder / "page.html"
+    options = ("--score", "score_boosting", "--label", "flagged", "--threshold", "0.02")
+    done = run("evaluate", EXAMPLE, *options, "--alpha", 0.3, "--n-boot", 0, "--report", page)
+    assert done.exit_code == 0, done.stderr
+    command = re.search('<code id="plan-call">(.+?)</code>', page.read_text())[1]
+    words = shlex.split(html.unescape(command))
+    assert words[:3] == ["recoup", "audit", "plan"]
+    planned = run(*words[1:])
+    assert planned.exit_code == 0, planned.stderr
+    assert len(Path("to_check.csv").read_text().splitlines()) == 1 + 120 // 2
 
 
 def test_process_prints_json_alone(bare, folder):

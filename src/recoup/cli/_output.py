@@ -68,7 +68,7 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
 
 def command_line(name: str, file: str, options: Mapping[str, Any]) -> str:
     """Write the command that gives the same numbers again."""
-    words = ["recoup", name, file]
+    words = ["recoup", *name.split(), file]
     for option, value in options.items():
         if option == "score" and isinstance(value, list):
             words += [word for score in value for word in ("--score", score)]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup.cli._demo import TITLE as CHECKED_TITLE
+from recoup.cli._demo import DemoAudit
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -163,11 +165,15 @@ def demo(
         )
         truth = {key: known[key].recovered for key in known}
         guess = estimate(example.s, example.scores[score], beta=1.0)
+        checked = DemoAudit.of(example, score, evaluation.threshold)
         out.mkdir(parents=True, exist_ok=True)
         title = "Spam filter trained on a few flagged mails"
         report = Report(evaluation, title, truth=truth, command="recoup demo")
         written = [
             report.write(out / "report.html"),
+            Report(checked.evaluation, CHECKED_TITLE, truth=truth, command="recoup demo").write(
+                out / "audited.html"
+            ),
             _plot_evaluation(evaluation, out / "evaluation.png"),
         ]
     console = stdout()
@@ -182,6 +188,7 @@ def demo(
             f"{guess.alpha:.3f}{limits}; the truth is {example.alpha:.3f}."
         )
     )
+    checked.show(console, truth, example.alpha)
     print_written(console, written)
 
 
