@@ -173,7 +173,7 @@ def test_compare_writes_a_report_with_its_command(scores):
 @pytest.mark.parametrize("name", ["evaluate", "compare"])
 def test_reports_are_refused_before_any_work(name, scores, folder):
     more = ["--score", "q"] if name == "compare" else []
-    for target, problem in (("r.txt", ".htm or .html"), ("no/r.html", "no folder no")):
+    for target, problem in (("r.txt", ".html or .htm"), ("no/r.html", "no folder no")):
         result = run(
             name, scores, "--score", "p", *more, "--label", "flagged", "--alpha", 0.1,
             "--report", target,
@@ -534,6 +534,15 @@ def test_demo_checks_rows_by_hand(folder):
             assert low <= truth <= high
     assert lines["Labels"].startswith("Labels look like a random sample")
     assert "Checked by hand" in Path("checked/audited.html").read_text()
+
+
+def test_a_report_may_be_markdown_or_json(scores):
+    for name in ("r.md", "r.json"):
+        done = evaluate(scores, "--alpha", 0.1, "--report", name)
+        assert done.exit_code == 0, done.stderr
+    call = f"recoup evaluate {scores} --score p --label flagged"
+    assert f"\n    {call}" in Path("r.md").read_text()
+    assert json.loads(Path("r.json").read_text())["call"].startswith(call)
 
 
 def test_the_page_says_how_to_choose_rows_to_check(folder):

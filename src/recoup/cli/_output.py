@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PICTURES = (".pdf", ".png", ".svg")
-PAGES = (".htm", ".html")
+PAGES = (".html", ".htm", ".md", ".json")
 
 
 def check_output(

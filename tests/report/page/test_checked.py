@@ -308,3 +308,49 @@ def test_the_summary_is_ready_for_json(made):
         if audit["made"]:
             assert {one["key"] for one in audit["metrics"]} == {"alpha", *evaluation.audit.metrics}
             assert any("checked by hand" in text for text in summarize(evaluation)["sentences"])
+
+
+@pytest.mark.parametrize("name", ["before", "random", "biased", "top"])
+def test_markdown_and_json_say_what_the_page_says(made, tmp_path, name):
+    import json
+
+    evaluation = made[name]
+    report = Report(evaluation, "A <b>title</b> | with signs", plan_command=HOSTILE)
+    page = json.loads(report.write(tmp_path / "page.json").read_text())
+    summary = page["models"][0]["summary"]
+    text = report.write(tmp_path / "page.md").read_text()
+    assert r"# A \<b\>title\</b\> \| with signs" in text
+    assert not re.search(r"(?<!\\)<", text.replace(f"    {HOSTILE}", ""))
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    if name == "before":
+        assert summary["audit"]["offer"]["call"] == HOSTILE
+        assert f"    {HOSTILE}" in text
+        choices = [[choice["checks"], *choice["half"]] for choice in page_choices(summary)]
+        for checks, *half in choices:
+            (line,) = [row for row in rows if row.startswith(f"| {checks} |")]
+            assert all(part in line for part in half)
+    else:
+        assert "Reliability of the labels alone" in text
+        assert evaluation.audit.labels.text in text
+        for one in evaluation.audit.metrics.values():
+            assert any(
+                f"| {show_number(one.combined)} | {show_range(one.lower, one.upper)} |" in row
+                for row in rows
+            )
+
+
+def page_choices(summary):
+    return summary["audit"]["offer"]["choices"]
+
+
+def test_a_comparison_as_markdown_names_every_model(example):
+    found = recoup.compare(
+        example.s,
+        {"<i>a|b": example.scores["score_boosting"], "plain": example.scores["score_logistic"]},
+        alpha=0.3,
+        n_boot=0,
+    )
+    text = Report(found, "Two").to_markdown()
+    assert "\n## \\<i\\>a\\|b\n" in text
+    assert "\n## plain\n" in text
+    assert "has the best AUC" in text
