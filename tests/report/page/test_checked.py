@@ -185,7 +185,7 @@ def test_every_metric_stands_in_the_table_and_in_the_picture(made, open_page, pa
     assert figure.locator(".legend li").all_text_contents() == ["labels alone", "audited", "both"]
     for picture in ("roc", "pr"):
         legend = page.locator(f"#figure-{picture} .legend li").all_text_contents()
-        assert {"audited", "95% band, audited"} <= set(legend)
+        assert {"audited", "95% band, audited", "threshold of the audit"} <= set(legend)
 
 
 def test_tiles_and_headline_show_what_was_checked(made, open_page, pages):

@@ -364,6 +364,11 @@ def _audited_curves(evaluation: Evaluation) -> dict[str, Any] | None:
             "band": {name: getattr(audit.pr_band, name) for name in names},
         },
         "auc": audit["roc_auc"].audited,
+        "here": {
+            "fpr": 1 - audit["specificity"].audited,
+            "recall": audit["recall"].audited,
+            "precision": audit["precision"].audited,
+        },
     }
 
 

@@ -77,6 +77,13 @@ const Pictures = (() => {
       return { bands: [{ ...checked, ...limits, name: about }], lines: [{ ...checked, x, y }] };
     };
 
+    /** @type {(x: string, y: string) => Point[]} */
+    const auditedDot = (x, y) => {
+      const at = one.audit?.here ?? {};
+      if (missing(at[x]) || missing(at[y])) return [];
+      return [{ x: at[x], y: at[y], color: checked.color, name: "threshold of the audit" }];
+    };
+
     curves(figureOf("roc"), {
       x: { ...unit, label: "False alarms among negatives" },
       y: { ...unit, label: "Positives found" },
@@ -87,7 +94,7 @@ const Pictures = (() => {
         { ...recovered, x: result.roc.fpr, y: result.roc.tpr },
         ...auditedOf("roc").lines,
       ],
-      points: dot(fpr, recall.recovered),
+      points: [...dot(fpr, recall.recovered), ...auditedDot("fpr", "recall")],
       facts:
         `Recovered AUC ${number(auc.recovered)}, as counted ${number(auc.pu)}` +
         `${one.audit ? `, audited ${number(one.audit.auc)}` : ""}.`,
@@ -102,7 +109,7 @@ const Pictures = (() => {
         { ...recovered, x: result.pr.recall, y: result.pr.precision },
         ...auditedOf("pr").lines,
       ],
-      points: dot(recall.recovered, precision.recovered),
+      points: [...dot(recall.recovered, precision.recovered), ...auditedDot("recall", "precision")],
       facts:
         `At this threshold recall ${number(recall.recovered)}, ` +
         `precision ${number(precision.recovered)}.`,
