@@ -46,6 +46,14 @@ def evaluation():
 
 
 @cache
+def audited():
+    """An evaluation with rows that were checked."""
+    plan = recoup.audit.plan(example().s, boosting(), threshold=0.02, budget=60, n_waves=1)
+    audit = plan.answers(plan.rows, example().y_true[plan.rows])
+    return recoup.evaluate(example().s, boosting(), audit=audit, n_boot=0)
+
+
+@cache
 def estimate():
     return recoup.priors.estimate(example().s, boosting())
 
@@ -112,6 +120,8 @@ RESULTS = {
         example().s, boosting(), alpha=estimate(), n_boot=0
     ),
     "evaluation without intervals": unsure,
+    "evaluation with an audit": audited,
+    "estimates by an audit": lambda: audited().audit,
     "evaluation of one score": lambda: recoup.evaluate(**CONSTANT, n_boot=0),
     "estimate": lambda: evaluation()["roc_auc"],
     "estimate without interval": lambda: unsure()["roc_auc"],

@@ -173,7 +173,7 @@ def test_compare_writes_a_report_with_its_command(scores):
 @pytest.mark.parametrize("name", ["evaluate", "compare"])
 def test_reports_are_refused_before_any_work(name, scores, folder):
     more = ["--score", "q"] if name == "compare" else []
-    for target, problem in (("r.txt", ".htm or .html"), ("no/r.html", "no folder no")):
+    for target, problem in (("r.txt", ".html or .htm"), ("no/r.html", "no folder no")):
         result = run(
             name, scores, "--score", "p", *more, "--label", "flagged", "--alpha", 0.1,
             "--report", target,
@@ -517,7 +517,45 @@ def test_demo_holds_result_against_the_truth(bare, folder):
     assert "Estimated from labels and scores alone it is 0." in text
     assert "the truth is 0.317." in text
     written = sorted(path.name for path in (folder / "deep/demo").iterdir())
-    assert written == ["evaluation.png", "report.html"]
+    assert written == ["audited.html", "evaluation.png", "report.html"]
+
+
+def test_demo_checks_rows_by_hand(folder):
+    done = run("demo", "--out", "checked")
+    assert done.exit_code == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "the demo knows the truth of these rows" in " ".join(done.stdout.split())
+    for name in ("Precision", "Recall", "AUC", "Alpha"):
+        row = next(line for line in done.stdout.splitlines() if f"{name} " in line and "±" in line)
+        *_, before, after = re.findall(r"[0-9.]+ to [0-9.]+", row)
+        truth = float(row.split()[-1])
+        for ends in (before, after):
+            low, high = map(float, ends.split(" to "))
+            assert low <= truth <= high
+    assert lines["Labels"].startswith("Labels look like a random sample")
+    assert "Checked by hand" in Path("checked/audited.html").read_text()
+
+
+def test_a_report_may_be_markdown_or_json(scores):
+    for name in ("r.md", "r.json"):
+        done = evaluate(scores, "--alpha", 0.1, "--report", name)
+        assert done.exit_code == 0, done.stderr
+    call = f"recoup evaluate {scores} --score p --label flagged"
+    assert f"\n    {call}" in Path("r.md").read_text()
+    assert json.loads(Path("r.json").read_text())["call"].startswith(call)
+
+
+def test_the_page_says_how_to_choose_rows_to_check(folder):
+    page = folder / "page.html"
+    options = ("--score", "score_boosting", "--label", "flagged", "--threshold", "0.02")
+    done = run("evaluate", EXAMPLE, *options, "--alpha", 0.3, "--n-boot", 0, "--report", page)
+    assert done.exit_code == 0, done.stderr
+    command = re.search('<code id="plan-call">(.+?)</code>', page.read_text())[1]
+    words = shlex.split(html.unescape(command))
+    assert words[:3] == ["recoup", "audit", "plan"]
+    planned = run(*words[1:])
+    assert planned.exit_code == 0, planned.stderr
+    assert len(Path("to_check.csv").read_text().splitlines()) == 1 + 120 // 2
 
 
 def test_process_prints_json_alone(bare, folder):

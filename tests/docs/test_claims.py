@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recoup import evaluate
+from recoup import evaluate, load_example
 from recoup._core.registry import registered
+from recoup.audit import plan
 from recoup.learners.reported import reported_accuracies
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -56,6 +57,24 @@ def test_trust_page_sorts_metrics_rightly(raw_values):
     for key in UNSAFE_ORDER:
         orders = raw_values[key].argsort(axis=0)
         assert (orders != orders[:, :1]).any(), key
+
+
+@pytest.mark.filterwarnings("ignore::recoup.exceptions.RecoupWarning")
+def test_readme_quotes_the_audit():
+    """The sentence above the code says the numbers that the code gives."""
+    example = load_example()
+    s, scores = example.s, example.scores["score_boosting"]
+    made = plan(s, scores, threshold=0.02, budget=120, n_waves=1)
+    found = evaluate(s, scores, audit=made.answers(made.rows, example.y_true[made.rows]))
+    known = evaluate(example.y_true, scores, alpha=0.0, threshold=0.02, n_boot=0)
+    alone, checked = found["precision"], found.audit["precision"]
+    ends = [alone.lower, alone.upper, checked.lower, checked.upper, known["precision"].recovered]
+    low, high, least, most, truth = (f"{100 * end:.0f}" for end in ends)
+    text = " ".join((DOCS.parent / "README.md").read_text().split())
+    assert f"Precision was {low} to {high} from the labels alone" in text
+    assert f"120 checked mails make it {least} to {most}" in text
+    assert f"The truth is {truth}." in text
+    assert found.audit.labels.code == "random"
 
 
 def test_trust_page_names_these_metrics():

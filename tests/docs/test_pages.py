@@ -34,6 +34,10 @@ NOT_RUN = {
     "pip install recoup": "needs a package index",
     "make .venv-peers/.installed": "installs other packages, from an index",
     ".venv-peers/bin/python -m tools.speed.peers": "takes minutes, and those packages",
+    "recoup audit next mails.parquet to_check.csv --score score_boosting --label flagged "
+    "--out second.csv": "needs answers of people",
+    "recoup audit evaluate mails.parquet to_check.csv second.csv --score score_boosting --label "
+    "flagged --report page.html": "needs answers of people",
     "recoup bench run smoke": "takes minutes",
     "recoup bench report smoke.sqlite --out site": "needs that run",
     "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",

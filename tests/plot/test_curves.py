@@ -59,6 +59,15 @@ def evaluation():
     return recoup.evaluate(example.s, scores, alpha=example.alpha, threshold="f1", n_boot=200)
 
 
+@pytest.fixture(scope="module")
+def audited():
+    example = recoup.load_example()
+    scores = example.scores["score_boosting"]
+    plan = recoup.audit.plan(example.s, scores, threshold=0.02, budget=120, n_waves=1)
+    audit = plan.answers(plan.rows, example.y_true[plan.rows])
+    return recoup.evaluate(example.s, scores, audit=audit, n_boot=200)
+
+
 @pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: type(display).__name__)
 def test_displays_keep_what_they_drew(display):
     ax = Figure().subplots()
@@ -139,9 +148,22 @@ def test_the_naive_curve_lies_beside_the_recovered_one(evaluation):
     assert area[recovered] == pytest.approx(evaluation["roc_auc"].recovered, abs=1e-9)
 
 
-def test_nothing_overlaps(evaluation):
+def test_the_audited_curves_lie_beside_the_recovered_ones(audited):
+    display = EvaluationDisplay.from_evaluation(audited).plot(Figure(layout="constrained"))
+    curve, band = display.audited_roc.line_, audited.audit.roc_band
+    area = np.trapezoid(curve.get_ydata(), curve.get_xdata())
+    assert area == pytest.approx(audited.audit["roc_auc"].audited, abs=0.002)
+    np.testing.assert_array_equal(display.audited_pr.line_.get_ydata(), audited.audit.pr.precision)
+    np.testing.assert_array_equal(display.audited_roc.upper, band.upper)
+    assert "by labels alone" in display.axes_["threshold"].get_ylabel()
+    names = [text.get_text() for text in display.axes_["roc"].get_legend().get_texts()]
+    assert any(name.startswith("Audited with 95% band, AUC 0.9") for name in names)
+
+
+@pytest.mark.parametrize("name", ["evaluation", "audited"])
+def test_nothing_overlaps(name, request):
     figure = Figure(figsize=(11.0, 10.0), layout="constrained")
-    display = EvaluationDisplay.from_evaluation(evaluation).plot(figure)
+    display = EvaluationDisplay.from_evaluation(request.getfixturevalue(name)).plot(figure)
     figure.draw_without_rendering()
     boxes = []
     for ax in display.axes_.values():

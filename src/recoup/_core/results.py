@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,12 @@ def html_facts(facts: dict[str, str], caption: str, notes: Iterable[str] = ()) -
     return html_table({"": list(facts), " ": list(facts.values())}, caption, notes)
 
 
-def html_estimates(estimates: Sequence[Any], caption: str, notes: Iterable[str] = ()) -> str:
+def html_estimates(
+    estimates: Sequence[Any],
+    caption: str,
+    notes: Iterable[str] = (),
+    checked: Mapping[str, Any] | None = None,
+) -> str:
     """Render metrics with what was observed, recovered and how sure that is.
 
     Parameters
@@ -117,7 +122,22 @@ def html_estimates(estimates: Sequence[Any], caption: str, notes: Iterable[str] 
         Says what the table is about.
     notes : iterable of str
         Shown as a list.
+    checked : mapping of str to AuditedEstimate, optional
+        What checked rows say, by key: shown first.
     """
+    if checked is not None:
+        named = [item for item in estimates if item.key in checked]
+        found = [checked[item.key] for item in named]
+        columns = {
+            "metric": [item.label for item in named],
+            "both": [show_number(one.combined) for one in found],
+            "interval": [show_range(one.lower, one.upper) for one in found],
+            "audited": [show_number(one.audited) for one in found],
+            "labels alone": [show_number(item.recovered) for item in named],
+            "their interval": [show_range(item.lower, item.upper) for item in named],
+            "PU": [show_number(item.pu) for item in named],
+        }
+        return html_table(columns, caption, notes)
     columns = {
         "metric": [item.label for item in estimates],
         "PU": [show_number(item.pu) for item in estimates],

@@ -75,6 +75,10 @@ def labels_test(
     -------
     LabelsTest
     """
+    if checked.certain:
+        text = "Rows from the top alone cannot tell whether labels favor some scores."
+        verdict = LabelsVerdict("cannot-tell", np.nan, 0.0, np.inf, np.nan, text)
+        return LabelsTest(verdict, np.nan, np.array([]), int(np.sum(checked.truth > 0)))
     positive = checked.truth > 0
     labeled = population.labeled
     if not positive.any() or labeled.sum() < 2:

@@ -192,6 +192,7 @@ def expected_half_widths(
     budget: int,
     metrics: Sequence[str],
     confidence: float,
+    odds: float = 1.0,
 ) -> dict[str, float]:
     """Say what an audit of so many rows would tell, without choosing any.
 
@@ -211,17 +212,22 @@ def expected_half_widths(
         What the rows would be chosen for.
     confidence : float
         Level of the intervals.
+    odds : float, default=1.0
+        How many times the odds of a label differ between the positives with the highest and with
+        the lowest scores, while rows are drawn as if they did not.
 
     Returns
     -------
     dict of str to float
-        Expected half-width of each interval, if labels are a random sample of the positives.
+        Expected half-width of each interval.
     """
     names = tuple(metrics)
     population = JudgedRows.of(table, scheme, threshold)
     chance = posterior(table, alpha)
     size, slopes = size_measure(population, chance, names)
     strata, counts = _allocated(population, size, budget)
+    if odds != 1:
+        chance = tilted(chance, population.unlabeled, odds)
     return _half_widths(population, chance, slopes, strata, counts, confidence)
 
 

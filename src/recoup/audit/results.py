@@ -285,13 +285,21 @@ class AuditedEvaluation:
         return plain
 
     def _repr_html_(self) -> str:
-        rows = [*self.metrics.values(), self.alpha]
+        from recoup.metrics.spec import METRICS
+
+        rows = [self.alpha, self.hidden, *self.metrics.values()]
+        names = {"alpha": "Alpha", "hidden": "Hidden positives"}
         columns = {
-            "metric": [one.key for one in rows],
+            "metric": [names.get(one.key) or METRICS[one.key].label for one in rows],
+            "both": [show_number(one.combined) for one in rows],
+            "bounds" if self.bounds_only else "interval": [
+                show_range(one.lower, one.upper) for one in rows
+            ],
             "audited": [show_number(one.audited) for one in rows],
-            "from labels": [show_number(one.from_labels) for one in rows],
-            "combined": [show_number(one.combined) for one in rows],
-            "interval": [show_range(one.lower, one.upper) for one in rows],
+            "labels alone": [show_number(one.from_labels) for one in rows],
         }
         texts = [self.labels.text, *([self.right_labels.text] if self.right_labels else [])]
-        return html_table(columns, f"{self.n_checked} rows checked. {' '.join(texts)}", self.notes)
+        said = f"{self.n_checked:,} rows checked. {' '.join(texts)}"
+        # The caption has said what this note says.
+        notes = [note for note in self.notes if note.code != "labels-biased"]
+        return html_table(columns, said, notes)

@@ -103,7 +103,9 @@ Features = Annotated[
 PlotPath = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the figure (.png, .svg or .pdf).")
 ]
-ReportPath = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report (.html).")]
+ReportPath = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a report (.html, .md or .json).")
+]
 
 
 def check_prior(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PICTURES = (".pdf", ".png", ".svg")
-PAGES = (".htm", ".html")
+PAGES = (".html", ".htm", ".md", ".json")
 
 
 def check_output(
@@ -68,7 +68,7 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
 
 def command_line(name: str, file: str, options: Mapping[str, Any]) -> str:
     """Write the command that gives the same numbers again."""
-    words = ["recoup", name, file]
+    words = ["recoup", *name.split(), file]
     for option, value in options.items():
         if isinstance(value, list):
             words += [word for one in value for word in (f"--{option}", one)]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup.cli._demo import TITLE as CHECKED_TITLE
+from recoup.cli._demo import DemoAudit
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -119,7 +121,13 @@ def evaluate(
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
-            written.append(Report(evaluation, title, command=command).write(report))
+            page = Report(
+                evaluation,
+                title,
+                command=command,
+                plan_command=_to_check(evaluation, file, options),
+            )
+            written.append(page.write(report))
     if as_json:
         print_json(evaluation.to_dict())
         return
@@ -157,11 +165,15 @@ def demo(
         )
         truth = {key: known[key].recovered for key in known}
         guess = estimate(example.s, example.scores[score], beta=1.0)
+        checked = DemoAudit.of(example, score, evaluation.threshold)
         out.mkdir(parents=True, exist_ok=True)
         title = "Spam filter trained on a few flagged mails"
         report = Report(evaluation, title, truth=truth, command="recoup demo")
         written = [
             report.write(out / "report.html"),
+            Report(checked.evaluation, CHECKED_TITLE, truth=truth, command="recoup demo").write(
+                out / "audited.html"
+            ),
             _plot_evaluation(evaluation, out / "evaluation.png"),
         ]
     console = stdout()
@@ -176,7 +188,24 @@ def demo(
             f"{guess.alpha:.3f}{limits}; the truth is {example.alpha:.3f}."
         )
     )
+    checked.show(console, truth, example.alpha)
     print_written(console, written)
+
+
+def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
+    """Write the command that chooses rows to check by hand, where one can."""
+    from recoup.report.page.offered import CHECKS, PLAN_FILE
+
+    if evaluation.scheme != "single-sample":
+        return None
+    chosen = {
+        "score": options["score"],
+        "label": options["label"],
+        "threshold": evaluation.threshold,
+        "budget": min(CHECKS, int(evaluation.n_unlabeled)),
+        "out": PLAN_FILE,
+    }
+    return command_line("audit plan", file, chosen)
 
 
 def _plot_evaluation(evaluation: Evaluation, path: Path) -> Path:

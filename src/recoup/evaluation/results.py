@@ -151,12 +151,18 @@ class Evaluation:
     def _repr_html_(self) -> str:
         negatives = f", {self.n_negative:,.0f} known negatives" if self.n_negative else ""
         beta = f", beta {self.beta:.4g}" if self.beta < 1 else ""
+        checked, said = None, ""
+        if self.audit is not None:
+            checked = self.audit.metrics
+            said = f"{self.audit.n_checked:,} rows checked. {self.audit.labels.text} Labels alone: "
         return html_estimates(
             list(self.metrics.values()),
-            f"alpha {self.prior}{beta}; {self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} "
-            f"unlabeled rows{negatives}; threshold {self.threshold:.4g}; intervals and bounds at "
+            f"{said}alpha {self.prior}{beta}; "
+            f"{self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} unlabeled rows{negatives}; "
+            f"threshold {self.threshold:.4g}; intervals and bounds at "
             f"{show_percent(self.confidence)}.",
             self.notes,
+            checked,
         )
 
     @property

@@ -12,6 +12,7 @@ from recoup.plot.curves import (
     BLUE,
     CYCLE,
     DASHES,
+    GREEN,
     GREY,
     ORANGE,
     MetricDisplay,
@@ -45,6 +46,10 @@ class EvaluationDisplay:
         The threshold in use, marked with a line.
     sensitivity : SensitivityDisplay
         Metrics over alpha.
+    audited_roc : RocDisplay, optional
+        The ROC curve by checked rows.
+    audited_pr : PrDisplay, optional
+        The precision-recall curve by checked rows.
 
     Attributes
     ----------
@@ -60,6 +65,8 @@ class EvaluationDisplay:
     metrics: tuple[MetricDisplay, ...]
     threshold: float
     sensitivity: SensitivityDisplay
+    audited_roc: RocDisplay | None = None
+    audited_pr: PrDisplay | None = None
     figure_: Any = field(init=False, repr=False, default=None)
     axes_: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
 
@@ -120,6 +127,7 @@ class EvaluationDisplay:
                 alpha_upper=sensitivity.alpha_upper,
                 alpha_interval=evaluation.prior.stated,
             ),
+            **_audited_displays(evaluation),
         )
 
     @property
@@ -165,6 +173,8 @@ class EvaluationDisplay:
         """
         self.roc.plot(ax=ax, color=BLUE)
         self.naive_roc.plot(ax=ax, color=ORANGE, linestyle="--", linewidth=1.6)
+        if self.audited_roc is not None:
+            self.audited_roc.plot(ax=ax, color=GREEN, linestyle="-.")
         _finish(ax, "Positives found against false alarms", columns=1)
 
     def plot_pr(self, ax: Any) -> None:
@@ -176,6 +186,8 @@ class EvaluationDisplay:
             Where to draw.
         """
         self.pr.plot(ax=ax, color=BLUE)
+        if self.audited_pr is not None:
+            self.audited_pr.plot(ax=ax, color=GREEN, linestyle="-.")
         _finish(ax, "How clean the flagged rows are", columns=1)
 
     def plot_threshold(self, ax: Any) -> None:
@@ -191,7 +203,7 @@ class EvaluationDisplay:
         label = f"Used here ({show_short(self.threshold)})"
         ax.axvline(self.threshold, color=GREY, linewidth=1.2, linestyle="--", label=label)
         ax.set_ylim(-0.02, 1.02)
-        ax.set_ylabel("Recovered value")
+        ax.set_ylabel("Recovered value" + self._source)
         _finish(ax, "What each threshold gives", columns=2)
 
     def plot_alpha(self, ax: Any) -> None:
@@ -204,7 +216,38 @@ class EvaluationDisplay:
         """
         self.sensitivity.plot(ax=ax)
         ax.set_ylim(-0.02, 1.02)
-        _finish(ax, "If alpha were different", columns=2)
+        _finish(ax, f"If alpha were different{self._source}", columns=2)
+
+    @property
+    def _source(self) -> str:
+        """Say that a panel knows nothing of checked rows, where there were some."""
+        return "" if self.audited_roc is None else ", by labels alone"
+
+
+def _audited_displays(evaluation: Any) -> dict[str, Any]:
+    audit = evaluation.audit
+    if audit is None or audit.bounds_only:
+        return {}
+    shown = f"Audited with {show_percent(audit.confidence)} band"
+
+    def band(found: Any) -> dict[str, Any]:
+        return {"band_x": found.x, "lower": found.lower, "upper": found.upper, "chance": False}
+
+    return {
+        "audited_roc": RocDisplay(
+            fpr=audit.roc.fpr,
+            tpr=audit.roc.tpr,
+            name=f"{shown}, AUC {audit['roc_auc'].audited:.3f}",
+            **band(audit.roc_band),
+        ),
+        "audited_pr": PrDisplay(
+            recall=audit.pr.recall,
+            precision=audit.pr.precision,
+            pi=audit.pr.pi,
+            name=f"{shown}, average {audit['average_precision'].audited:.3f}",
+            **band(audit.pr_band),
+        ),
+    }
 
 
 def _finish(ax: Any, title: str, columns: int) -> None:

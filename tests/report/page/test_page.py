@@ -129,7 +129,7 @@ def test_page_without_scripts_says_what_is_missing(open_page, report):
 def test_every_picture_has_a_name_and_facts(open_page, report):
     page = settled(open_page(report))
     figures = page.locator("figure:visible")
-    assert figures.count() == 7
+    assert figures.count() == 8
     for figure in figures.all():
         svg = figure.locator(".drawing > svg")
         assert svg.locator("path.line").count() >= 1

@@ -524,7 +524,7 @@ def test_long_names_are_cut():
 def test_pictures_of_the_page(evaluation):
     page = Report(evaluation, "Title").to_html()
     found = re.findall(r'<figure id="figure-(\w+)">', page)
-    assert found == [name for name in FIGURES if name not in ("prior", "members")]
+    assert found == ["offer", *(name for name in FIGURES if name not in ("prior", "members"))]
     estimated = Report(simulated(alpha="dedpul", n_boot=0), "Title").to_html()
     assert 'id="figure-calibration"' not in estimated
     assert 'id="figure-prior"' in estimated or 'id="figure-members"' in estimated

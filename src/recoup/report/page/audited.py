@@ -1,20 +1,40 @@
-"""What a page says about checking rows by hand: before, what it would tell; after, what it told."""
+"""After an audit: what the checked rows told, beside what the labels alone say."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from recoup._core.text import show_count, show_digits, show_percent
-from recoup.evaluation import Evaluation
+from recoup._core.text import (
+    say_p,
+    show_count,
+    show_digits,
+    show_number,
+    show_percent,
+    show_range,
+    show_share_range,
+    show_whole_percent,
+)
+from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import metric_spec
+from recoup.report.page.offered import offer_of
+from recoup.report.page.phrases import HIDDEN_FIGURE, PHRASES, TITLE_FIGURES
 
-# Rows that somebody can look at in an afternoon.
-OFFERED = 120
-FIGURES = ("precision", "recall", "roc_auc")
+if TYPE_CHECKING:
+    from recoup.audit import AuditedEvaluation, LabelsVerdict
+
+# What a verdict on the labels speaks for, as the light does.
+LABEL_LEVELS = {
+    "random": "green",
+    "cannot-tell": "amber",
+    "favor-high": "red",
+    "favor-low": "red",
+}
 
 
 def audit_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Say what rows checked by hand tell, or would tell.
+    """Say what rows checked by hand told, or would tell.
 
     Parameters
     ----------
@@ -24,65 +44,215 @@ def audit_of(evaluation: Evaluation) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``sentences`` for people; ``metrics``, one row per number, empty before an audit.
+        ``made``, whether there was an audit; ``sentences`` for people; ``offer`` before one
+        (:func:`~recoup.report.page.offered.offer_of`); after one ``labels`` (the verdict on them),
+        ``metrics`` (each by the audit, by the labels alone and by both, with limits), ``kind`` of
+        the limits, ``confusion`` (cases out of a thousand).
     """
     found = evaluation.audit
     if found is None:
-        return {"sentences": _offer(evaluation), "metrics": []}
-    kind = "bounds" if found.bounds_only else f"{show_percent(found.confidence)} interval"
-    checked = f"{show_count(found.n_checked)} rows were checked by hand."
-    rows = [
-        {
-            "label": "Alpha" if one.key == "alpha" else metric_spec(one.key, "report").label,
-            "audited": one.audited,
-            "lower": one.lower,
-            "upper": one.upper,
-            "from_labels": one.from_labels,
-            "combined": one.combined,
+        offer = offer_of(evaluation)
+        return {
+            "made": False,
+            "sentences": offer["sentences"] if offer else [],
+            "offer": offer,
+            "metrics": [],
+            "confusion": None,
         }
-        for one in (found.alpha, *found.metrics.values())
-    ]
-    return {"sentences": [checked, found.labels.text], "metrics": rows, "kind": kind}
+    return {
+        "made": True,
+        "sentences": [_about_checks(found), found.labels.text, *_about_numbers(found)],
+        "offer": None,
+        "labels": _about_labels(found.labels, found.confidence),
+        "metrics": _rows(evaluation, found),
+        "kind": "bounds" if found.bounds_only else f"{show_percent(found.confidence)} interval",
+        "bounds_only": found.bounds_only,
+        "n_checked": found.n_checked,
+        "confusion": _cases(found),
+    }
 
 
-def _offer(evaluation: Evaluation) -> list[str]:
-    """Say by how much an audit would narrow the numbers; nothing where none can be planned."""
-    given = evaluation.given
-    if given.by_propensity or given.counts.squares is not None:
-        return []
-    budget = min(OFFERED, int(evaluation.n_unlabeled))
-    if budget < 10 or not 0 < evaluation.alpha < 1:
-        return []
-    from recoup.audit.planning import expected_half_widths
+def with_answers(evaluation: Evaluation) -> dict[str, Estimate]:
+    """Return the metrics to name first: those of labels and checks together, where rows were.
 
-    widths = expected_half_widths(
-        evaluation.table if not evaluation.n_negative else given.counts,
-        alpha=evaluation.alpha,
-        threshold=evaluation.threshold,
-        scheme=evaluation.scheme,
-        budget=budget,
-        metrics=FIGURES,
-        confidence=evaluation.confidence,
-    )
-    parts = []
-    for key in FIGURES:
-        spec, item, half = metric_spec(key, "report"), evaluation[key], widths[key]
-        if not half < (item.possible_upper - item.possible_lower) / 2:
-            continue
-        # A half-width of the planned interval, in points of a hundred.
-        now = f"now {show_digits(100 * item.possible_lower, 2)} to "
-        now += show_digits(100 * item.possible_upper, 2)
-        parts.append(
-            f"{spec.label} to about \N{PLUS-MINUS SIGN}{show_digits(100 * half, 2)} ({now})"
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+
+    Returns
+    -------
+    dict of str to Estimate
+        By key of the metric. Rows chosen from the top give bounds alone, which change nothing.
+    """
+    found = evaluation.audit
+    if found is None or found.bounds_only:
+        return evaluation.metrics
+    return {
+        key: replace(
+            item,
+            recovered=found[key].combined,
+            lower=found[key].lower,
+            upper=found[key].upper,
         )
-    gain = (
-        f" Of 100, {', '.join(parts)}: so narrow the numbers would become if labels are as they "
-        f"seem."
-        if parts
-        else ""
-    )
+        if key in found.metrics
+        else item
+        for key, item in evaluation.metrics.items()
+    }
+
+
+def tile_of(evaluation: Evaluation, key: str) -> dict[str, str] | None:
+    """Return what the tile of a metric shows of an audit.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+    key : str
+        Key of the metric, or ``"hidden"``.
+
+    Returns
+    -------
+    dict or None
+        ``value``, ``interval`` and ``about`` as texts; None without an audit.
+    """
+    found = evaluation.audit
+    if found is None:
+        return None
+    one = found[key]
+    title = HIDDEN_FIGURE if key == "hidden" else TITLE_FIGURES[key]
+    # The audit's threshold, wherever the slider stands.
+    at = f"at threshold {show_digits(evaluation.threshold)}"
+    words = {"rows": show_count(found.n_checked), "about": title[1].replace("at the threshold", at)}
+    if key == "hidden":
+        value, interval = show_count(one.combined), _between(one.lower, one.upper)
+    elif TITLE_FIGURES[key][2]:
+        value, interval = show_whole_percent(one.combined), show_share_range(one.lower, one.upper)
+    else:
+        value, interval = show_number(one.combined), show_range(one.lower, one.upper)
+    if found.bounds_only:
+        about = PHRASES["tile_bounds"].format(**words)
+        return {"value": "", "interval": interval, "about": about}
+    return {
+        "value": value,
+        "interval": interval,
+        "about": PHRASES["tile_checked"].format(**words),
+    }
+
+
+def answers_in_words(evaluation: Evaluation) -> list[str]:
+    """Say in sentences what checked rows told, before those about the labels alone.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+
+    Returns
+    -------
+    list of str
+        Empty without an audit.
+    """
+    found = evaluation.audit
+    if found is None:
+        return []
     return [
-        f"Whether the labeled rows are a random sample of the positives cannot be seen in these "
-        f"numbers. Checking {budget} unlabeled rows by hand, drawn by recoup audit plan, would "
-        f"tell, and give every number an interval that holds whatever the labels are.{gain}"
+        _about_checks(found),
+        *_about_numbers(found),
+        found.labels.text,
+        "What follows is from the labels alone.",
     ]
+
+
+def _between(low: float, high: float) -> str:
+    return PHRASES["hidden_between"].format(low=show_count(low), high=show_count(high))
+
+
+def _about_checks(found: AuditedEvaluation) -> str:
+    missing = f"; {show_count(found.n_missing)} more have no answer" if found.n_missing else ""
+    return f"{show_count(found.n_checked)} rows were checked by hand{missing}."
+
+
+def _about_numbers(found: AuditedEvaluation) -> list[str]:
+    """Name the figures that matter most, and the hidden positives, as the audit has them."""
+    parts = []
+    for key, (_, _, as_share) in TITLE_FIGURES.items():
+        if key not in found.metrics:
+            continue
+        one, label = found[key], metric_spec(key, "report").label
+        if found.bounds_only:
+            shown = (show_share_range if as_share else show_range)(one.lower, one.upper)
+        elif as_share:
+            ends = show_share_range(one.lower, one.upper)
+            shown = f"{show_whole_percent(one.combined)} ({ends})"
+        else:
+            shown = f"{show_number(one.combined)} ({show_range(one.lower, one.upper)})"
+        parts.append(f"{label if label.isupper() else label.lower()} {shown}")
+    hidden = found.hidden
+    ends = f"{show_count(hidden.lower)} to {show_count(hidden.upper)}"
+    if found.bounds_only:
+        return [f"Whatever the labels are: {', '.join(parts)}, hidden positives {ends}."]
+    parts.append(f"hidden positives {show_count(hidden.combined)} ({ends})")
+    return [f"Whatever the labels are: {', '.join(parts)}."]
+
+
+def _about_labels(labels: LabelsVerdict, confidence: float) -> dict[str, Any]:
+    """Put the verdict on the labels into words, and how strongly they favor some scores."""
+    odds = ""
+    if not math.isnan(labels.odds):
+        low, high = (show_digits(end, 2) for end in (labels.odds_lower, labels.odds_upper))
+        ends = f"{low} to {high}" if math.isfinite(labels.odds_upper) else f"{low} or more"
+        odds = (
+            f"A positive with a high score has {show_digits(labels.odds, 2)} times the odds of a "
+            f"label that one with a low score has ({show_percent(confidence)} interval {ends}, "
+            f"{say_p(labels.p_value)}). Were labels a random sample, it would be 1."
+        )
+    advice = ""
+    if LABEL_LEVELS[labels.code] == "red":
+        advice = PHRASES["go_by_audit"]
+    elif labels.code == "cannot-tell":
+        advice = PHRASES["check_more"]
+    return {
+        "code": labels.code,
+        "level": LABEL_LEVELS[labels.code],
+        "text": labels.text,
+        "odds": odds,
+        "advice": advice,
+    }
+
+
+def _rows(evaluation: Evaluation, found: AuditedEvaluation) -> list[dict[str, Any]]:
+    rows = []
+    for one in (found.alpha, *found.metrics.values()):
+        spec = None if one.key == "alpha" else metric_spec(one.key, "report")
+        if spec is None:
+            low, high = evaluation.prior.range
+        elif one.key in evaluation.metrics:
+            low, high = evaluation[one.key].lower, evaluation[one.key].upper
+        else:
+            low = high = math.nan
+        rows.append(
+            vars(one)
+            | {
+                "label": "Alpha" if spec is None else spec.label,
+                "labels_lower": low,
+                "labels_upper": high,
+                # Shares, which fit one axis.
+                "drawn": spec is None or (spec.high == 1 and spec.higher_is_better),
+            }
+        )
+    return rows
+
+
+def _cases(found: AuditedEvaluation) -> dict[str, float] | None:
+    """Split a thousand cases as the audit has them."""
+    if found.bounds_only:
+        return None
+    recall, specificity = (found[key].audited for key in ("recall", "specificity"))
+    positives = 1000 * found.roc.pi
+    return {
+        "tp": positives * recall,
+        "fn": positives * (1 - recall),
+        "fp": (1000 - positives) * (1 - specificity),
+        "tn": (1000 - positives) * specificity,
+    }

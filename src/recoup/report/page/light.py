@@ -10,6 +10,7 @@ from recoup.evaluation import Estimate, Evaluation
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.evaluation.possible import open_shares
 from recoup.metrics.spec import metric_spec
+from recoup.report.page.audited import LABEL_LEVELS, with_answers
 from recoup.report.page.phrases import (
     LEVELS,
     LIGHTS,
@@ -102,7 +103,8 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
     """
     limits, prior = evaluation.feasibility, evaluation.prior
     gap = float(evaluation.mixture.beta - evaluation.mixture.alpha)
-    figures = [evaluation[key] for key in TITLE_FIGURES]
+    shown = with_answers(evaluation)
+    figures = [shown[key] for key in TITLE_FIGURES]
     outside = [
         item
         for item in evaluation.metrics.values()
@@ -142,7 +144,8 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         "n_beyond": sum(note.code == "out-of-range" for note in evaluation.notes),
         "leaks": sum(note.code == "leak" for note in evaluation.notes),
         "n_wide": len(wide),
-        "n_open": len(wider),
+        # What nobody had checked was checked.
+        "n_open": 0 if evaluation.audit else len(wider),
         "words": words,
     }
 
@@ -240,11 +243,10 @@ def _about_ranking(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _about_selection(evaluation: Evaluation) -> list[tuple[str, str]]:
-    if evaluation.audit is not None and evaluation.audit.labels.code != "cannot-tell":
-        labels = evaluation.audit.labels
-        if labels.code == "random":
-            return [("green", labels.text)]
-        return [("red", f"{labels.text} Go by the audited numbers below.")]
+    if evaluation.audit is not None:
+        labels, level = evaluation.audit.labels, LABEL_LEVELS[evaluation.audit.labels.code]
+        advice = {"red": PHRASES["go_by_audit"], "amber": PHRASES["check_more"]}.get(level, "")
+        return [(level, f"{labels.text} {advice}".strip())]
     if evaluation.given.by_propensity:
         text = (
             "The numbers hold if the propensities do, the chances with which positives got their "

@@ -76,16 +76,18 @@
       texts[`cases.${key}`] = Words.fixed(1000 * cases, 0);
     }
     write(texts);
-    byId("headline").replaceChildren(
-      ...Words.headline(metrics, result.queue, phrases, limits).map((sentence) =>
-        html("p", {}, sentence),
-      ),
-    );
+    // What checked rows told stays where it is.
+    const { audit, verdict } = summaries[state.model];
+    const said = audit.made
+      ? verdict.headline
+      : Words.headline(metrics, result.queue, phrases, limits);
+    byId("headline").replaceChildren(...said.map((sentence) => html("p", {}, sentence)));
     showAssumption();
     showLight();
     showCosts();
     showControls();
     Pictures.draw(view());
+    Checked.draw(audit);
   }
 
   // The numbers that matter most: with their intervals, and what they could be if something that
@@ -136,7 +138,8 @@
     const doubt = result.feasible ? "" : " The scores do not allow these shares of positives.";
     assumed.textContent =
       `You are looking at an assumption: ${changes.join(", ")}.${sharesMoved() ? known : ""} ` +
-      `What would change our mind is about the evaluation as it was made.${doubt}`;
+      `What would change our mind is about the evaluation as it was made.${doubt}` +
+      (summaries[state.model].audit.made ? phrases.audit_stays : "");
   }
 
   function showLight() {
@@ -147,7 +150,8 @@
       : Verdict.light(model(), result, made, keys, data.page);
     const card = byId("light");
     card.className = `card light ${light.level}`;
-    const about = sharesMoved() ? phrases.reliability_if : phrases.reliability;
+    const kind = summaries[state.model].audit.made ? "reliability_labels" : "reliability";
+    const about = phrases[sharesMoved() ? "reliability_if" : kind];
     const word = html("span", {}, about, html("strong", {}, light.word));
     const items = light.reasons.map(({ code, level, text }) =>
       html(
@@ -464,6 +468,7 @@
     state.model = place;
     const summary = summaries[place];
     if (comparison) choice("model").value = String(place);
+    Checked.show(summary);
     byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;
@@ -599,5 +604,6 @@
   }
 
   connect();
+  Checked.connect(phrases);
   readHash();
 })();

@@ -187,6 +187,7 @@ def _model(evaluation: Evaluation) -> dict[str, Any]:
             "bounds": _bounds(evaluation),
             "calibration": evaluation.calibration and evaluation.calibration.to_dict(),
             "prior_curve": _prior_curve(evaluation),
+            "audit": _audited_curves(evaluation),
             "ranges": _ranges(evaluation),
         }
     )
@@ -340,6 +341,34 @@ def _prior_curve(evaluation: Evaluation) -> dict[str, Any] | None:
         **vars(curve),
         "x": np.asarray(curve.x)[shown],
         "lines": {name: np.asarray(line)[shown] for name, line in curve.lines.items()},
+    }
+
+
+def _audited_curves(evaluation: Evaluation) -> dict[str, Any] | None:
+    """Give the curves that checked rows tell, with their bands; no slider moves them."""
+    audit = evaluation.audit
+    if audit is None or audit.bounds_only:
+        return None
+    n = len(audit.roc.fpr)
+    shown = np.unique(np.linspace(0, n - 1, min(n, 2 * CURVE_POINTS)).round().astype(int))
+    names = ("x", "lower", "upper")
+    return {
+        "roc": {
+            "x": audit.roc.fpr[shown],
+            "y": audit.roc.tpr[shown],
+            "band": {name: getattr(audit.roc_band, name) for name in names},
+        },
+        "pr": {
+            "x": audit.pr.recall[shown],
+            "y": audit.pr.precision[shown],
+            "band": {name: getattr(audit.pr_band, name) for name in names},
+        },
+        "auc": audit["roc_auc"].audited,
+        "here": {
+            "fpr": 1 - audit["specificity"].audited,
+            "recall": audit["recall"].audited,
+            "precision": audit["precision"].audited,
+        },
     }
 
 

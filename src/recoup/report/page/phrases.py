@@ -66,6 +66,15 @@ PHRASES = {
     "flagged": "Rows with at least this score are flagged.",
     "alpha_span": "alpha from 0 to {top}",
     "used": "used",
+    "reliability_labels": "Reliability of the labels alone: ",
+    "go_by_audit": "Go by the audited numbers.",
+    "check_more": "Go by the audited numbers, or check more rows.",
+    "tile_checked": "{about}; by {rows} checked rows and the labels",
+    "tile_bounds": "{about}; all that {rows} checked rows from the top allow",
+    "headline_checked": "These numbers rest on {rows} rows that were checked by hand.",
+    "audit_stays": " What was audited does not move.",
+    "copied": "Copied.",
+    "copy_by_hand": "Marked: now copy it with the keyboard.",
 }
 # Title, words below it.
 HIDDEN_FIGURE = ("Hidden positives", "positives among the unlabeled rows")

@@ -67,28 +67,49 @@ const Pictures = (() => {
     const counted = { color: "var(--grey)", dash: DASHES[1], name: "as counted" };
     const recovered = { color: color(0), name: "recovered" };
 
+    const checked = { color: Checked.COLORS.audited, name: "audited" };
+    // No slider moves what checked rows tell.
+    /** @type {(name: string) => { bands: Band[], lines: Line[] }} */
+    const auditedOf = (name) => {
+      if (!one.audit) return { bands: [], lines: [] };
+      const { band: limits, x, y } = one.audit[name];
+      const about = `${confidence} band, audited`;
+      return { bands: [{ ...checked, ...limits, name: about }], lines: [{ ...checked, x, y }] };
+    };
+
+    /** @type {(x: string, y: string) => Point[]} */
+    const auditedDot = (x, y) => {
+      const at = one.audit?.here ?? {};
+      if (missing(at[x]) || missing(at[y])) return [];
+      return [{ x: at[x], y: at[y], color: checked.color, name: "threshold of the audit" }];
+    };
+
     curves(figureOf("roc"), {
       x: { ...unit, label: "False alarms among negatives" },
       y: { ...unit, label: "Positives found" },
-      bands: bandOf("roc"),
+      bands: [...bandOf("roc"), ...auditedOf("roc").bands],
       lines: [
         ...boundOf("roc", "fpr", "tpr"),
         { ...counted, x: naive.fpr, y: naive.tpr },
         { ...recovered, x: result.roc.fpr, y: result.roc.tpr },
+        ...auditedOf("roc").lines,
       ],
-      points: dot(fpr, recall.recovered),
-      facts: `Recovered AUC ${number(auc.recovered)}, as counted ${number(auc.pu)}.`,
+      points: [...dot(fpr, recall.recovered), ...auditedDot("fpr", "recall")],
+      facts:
+        `Recovered AUC ${number(auc.recovered)}, as counted ${number(auc.pu)}` +
+        `${one.audit ? `, audited ${number(one.audit.auc)}` : ""}.`,
     });
     curves(figureOf("pr"), {
       x: { ...unit, label: "Recall: positives found" },
       y: { ...unit, label: "Precision" },
-      bands: bandOf("pr"),
+      bands: [...bandOf("pr"), ...auditedOf("pr").bands],
       lines: [
         ...boundOf("pr", "recall", "precision"),
         { ...counted, x: naive.tpr, y: naivePrecision },
         { ...recovered, x: result.pr.recall, y: result.pr.precision },
+        ...auditedOf("pr").lines,
       ],
-      points: dot(recall.recovered, precision.recovered),
+      points: [...dot(recall.recovered, precision.recovered), ...auditedDot("recall", "precision")],
       facts:
         `At this threshold recall ${number(recall.recovered)}, ` +
         `precision ${number(precision.recovered)}.`,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,7 @@ from recoup._core.text import (
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
+from recoup.report.page.markdown import as_markdown
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
@@ -37,7 +39,7 @@ ROOM = Path(__file__).parents[1]
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
     *(f"page/{name}" for name in COMPUTING),
-    *("page/verdict.js", "page/pictures.js", "page/page.js"),
+    *("page/verdict.js", "page/checked.js", "page/pictures.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -95,12 +97,15 @@ class Report:
         True values by metric key, shown beside the recovered ones of a single evaluation.
     command : str, optional
         The command that made the evaluation; by default the page shows the Python call.
+    plan_command : str, optional
+        The command that chooses rows to check by hand; by default the page shows the Python call.
     """
 
     evaluation: Evaluation | Comparison
     title: str
     truth: Mapping[str, float] | None = None
     command: str | None = None
+    plan_command: str | None = None
 
     def to_html(self) -> str:
         """Return the page as text. The same evaluation gives the same page.
@@ -153,6 +158,7 @@ class Report:
                 has_truth=bool(self.truth),
                 call=call,
                 about_call=about_call,
+                plan_command=self.plan_command and shorten(self.plan_command, COMMAND_SHOWN),
                 version=recoup.__version__,
                 scripts=scripts,
                 hashes=[script_hash(text) for text in scripts.values()],
@@ -161,18 +167,63 @@ class Report:
         )
         return page
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all that the page says as plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``title``, ``models`` (each with ``name`` and ``summary``, see
+            :func:`recoup.report.summarize`), ``comparison`` or None, ``call`` and ``made_with``.
+        """
+        result, versus = self.evaluation, None
+        if isinstance(result, Comparison):
+            models, versus = result.evaluations, summarize_comparison(result)
+        else:
+            models = {"": result}
+        summaries = {name: summarize(one, truth=self.truth) for name, one in models.items()}
+        if self.plan_command:
+            for summary in summaries.values():
+                if summary["audit"]["offer"]:
+                    summary["audit"]["offer"]["call"] = self.plan_command
+        return {
+            "title": self.title,
+            "models": [
+                {"name": str(name), "summary": summary} for name, summary in summaries.items()
+            ],
+            "comparison": versus,
+            "call": self.command or _python_call(result)[0],
+            "made_with": f"Made with recoup {recoup.__version__}.",
+        }
+
+    def to_markdown(self) -> str:
+        """Return the words and tables of the page as Markdown.
+
+        Returns
+        -------
+        str
+        """
+        return as_markdown(self.to_dict())
+
     def write(self, path: str | Path) -> Path:
         """Write the page to a file, whole or not at all.
 
         Parameters
         ----------
         path : str or Path
-            Where to. An existing file is replaced.
+            Where to. An existing file is replaced. A name that ends in ``.md`` or ``.json`` gives
+            the same words and numbers as Markdown or JSON, without pictures and sliders.
 
         Returns
         -------
         Path
         """
+        suffix = Path(path).suffix.lower()
+        if suffix == ".md":
+            return write_file(path, self.to_markdown().encode("utf-8", "replace"))
+        if suffix == ".json":
+            text = json.dumps(self.to_dict(), indent=2, allow_nan=False)
+            return write_file(path, f"{text}\n".encode())
         return write_file(path, self.to_html().encode("utf-8", "xmlcharrefreplace"))
 
     def _repr_html_(self) -> str:

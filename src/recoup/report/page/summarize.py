@@ -14,7 +14,7 @@ from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
-from recoup.report.page.audited import audit_of
+from recoup.report.page.audited import answers_in_words, audit_of
 from recoup.report.page.verdict import verdict
 
 __all__ = ["data_digest", "sentences", "summarize"]
@@ -80,6 +80,7 @@ def summarize(
 def sentences(evaluation: Evaluation) -> list[str]:
     """Say in plain sentences what was found, how sure it is, and what it rests on."""
     return [
+        *answers_in_words(evaluation),
         _about_rows(evaluation),
         _about_ranking(evaluation),
         _about_decisions(evaluation),

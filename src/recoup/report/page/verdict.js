@@ -37,10 +37,11 @@ const Verdict = (() => {
       (item) => !missing(item.raw) && Math.max(item.raw - top(item), item.low - item.raw) > 1e-9,
     );
     const width = ({ lower, upper }) => (missing(lower) || missing(upper) ? NaN : upper - lower);
-    const wide = shown.filter(
+    // After an audit, how wide these intervals are no longer decides.
+    const wide = (model.evaluation.audit ? [] : shown).filter(
       (item) => width(item) > limits.wide || item.upper > limits.many_times * item.lower,
     );
-    const wider = shown.filter((item) => {
+    const wider = (model.evaluation.audit ? [] : shown).filter((item) => {
       const [low, high] = [item.possible_lower, item.possible_upper];
       const possible = width({ lower: low, upper: high });
       const plain = width(item);

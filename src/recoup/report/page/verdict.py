@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,12 @@ from recoup.metrics.area import auc_pu, direct_auc
 from recoup.metrics.measure import observed_rates_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
+from recoup.report.page.audited import tile_of, with_answers
 from recoup.report.page.light import light_of, open_kind
 from recoup.report.page.phrases import HIDDEN_FIGURE, LIMITS, PHRASES, TITLE_FIGURES
+
+if TYPE_CHECKING:
+    from recoup.audit import AuditedEvaluation
 
 HALF = 0.5
 DOUBTED_SHARE, DOUBTED_ODDS = 0.9, 2.0
@@ -47,12 +51,20 @@ def verdict(evaluation: Evaluation) -> dict[str, Any]:
         ``hidden`` (how many positives are hidden).
     """
     return {
-        "headline": headline(evaluation.metrics, evaluation.at(evaluation.threshold).queue),
+        "headline": _headline(evaluation),
         "light": light_of(evaluation),
         "doubts": doubts(evaluation),
         "figures": _figures(evaluation),
         "hidden": _hidden(evaluation),
     }
+
+
+def _headline(evaluation: Evaluation) -> list[str]:
+    found, queue = evaluation.audit, evaluation.at(evaluation.threshold).queue
+    sentences = headline(with_answers(evaluation), queue)
+    if found is None or found.bounds_only:
+        return sentences
+    return [*sentences, PHRASES["headline_checked"].format(rows=show_count(found.n_checked))]
 
 
 def headline(metrics: Mapping[str, Estimate], queue: float) -> list[str]:
@@ -112,7 +124,8 @@ def _figures(evaluation: Evaluation) -> list[dict[str, Any]]:
         figure = {"key": key, "title": title, "about": about, "as_share": as_share}
         values = {name: getattr(item, name) for name in ("recovered", "lower", "upper", "pu")}
         ranges = write(item.lower, item.upper), write(item.possible_lower, item.possible_upper)
-        found.append(figure | values | {"could_be": could_be(*ranges, kind)})
+        more = {"could_be": could_be(*ranges, kind), "checked": tile_of(evaluation, key)}
+        found.append(figure | values | more)
     return found
 
 
@@ -127,6 +140,7 @@ def _hidden(evaluation: Evaluation) -> dict[str, Any]:
         "count": show_count(found.count),
         "between": PHRASES["hidden_between"].format(low=low, high=high),
         "could_be": could_be(f"{low} to {high}", f"{least} to {most}", open_kind(alpha, False)),
+        "checked": tile_of(evaluation, "hidden"),
     }
 
 
@@ -149,7 +163,17 @@ def doubts(evaluation: Evaluation) -> list[str]:
         found.append(_if_labels_are_noisy(evaluation))
     if evaluation.beta == 1:
         found.append(_if_labels_are_chosen(evaluation))
+    if evaluation.audit is not None:
+        found.insert(0, _if_answers_are_wrong(evaluation.audit))
     return [text for text in found if text]
+
+
+def _if_answers_are_wrong(audit: AuditedEvaluation) -> str:
+    n = show_count(audit.n_checked)
+    return (
+        f"For the audited numbers: wrong answers. Each of the {n} was taken as right. All that "
+        f"follows is about the numbers from the labels alone."
+    )
 
 
 def _flip_of_precision(evaluation: Evaluation) -> str:

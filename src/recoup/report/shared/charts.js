@@ -1,6 +1,7 @@
 // Small charts as SVG: arrays in, one picture with its legend out. The style sheet has the colors.
 
 /** @typedef {ArrayLike<number | null>} Numbers Null where there is none. */
+/** @typedef {number | null | undefined} Known A value, if there is one. */
 /** @typedef {(value: number) => string} Format */
 /** @typedef {(value: number) => number} Scale */
 /** @typedef {{ low: number, high: number }} Span */
@@ -269,7 +270,7 @@ const Charts = (() => {
       const back = path(xs.reverse(), lower.reverse(), toX, toY, "L");
       const style = `fill:${band.color}`;
       inside.append(element("path", { class: "band", d: `${there}${back}Z`, style }));
-      legend.push({ ...band, band: true });
+      if (band.name) legend.push({ ...band, band: true });
     }
     for (const line of lines) {
       const d = path(filled(line.x), filled(line.y), toX, toY);
@@ -343,6 +344,54 @@ const Charts = (() => {
     finish(drawing, band ? [{ ...band, band: true }] : []);
   }
 
+  // Rows of values with their intervals, one above the other for each series, on a common axis.
+  /**
+   * @param {HTMLElement} figure
+   * @param {{ x: Axis, facts: string, series: Style[],
+   *   rows: { name: string, spans: Record<"value" | "low" | "high", Known>[] }[] }} shown
+   */
+  function forest(figure, { x, rows, series, facts }) {
+    const drawing = begin(figure, facts);
+    const { svg, width } = drawing;
+    const step = 11;
+    const each = step * series.length + 10;
+    const height = each * rows.length + 56;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const longest = Math.max(...rows.map((row) => row.name.length));
+    const left = Math.min(16 + LETTER * longest, 0.45 * width);
+    const toX = scale(x, left, width - 18);
+    const grid = element("g", { class: "grid" });
+    for (const tick of ticks(x.low, x.high, width < 420 ? 3 : 5)) {
+      grid.append(
+        element("path", { d: `M${toX(tick)} 4V${height - 46}` }),
+        element("text", { x: toX(tick), y: height - 29, "text-anchor": "middle" }, short(tick)),
+      );
+    }
+    grid.append(axisLabel(x.label, width - left, { x: (left + width - 18) / 2, y: height - 8 }));
+    svg.append(grid);
+    const inside = (/** @type {number} */ value) => toX(Math.min(Math.max(value, x.low), x.high));
+    rows.forEach(({ name, spans }, i) => {
+      const top = 10 + each * i;
+      const middle = top + (step * (series.length - 1)) / 2;
+      const size = Math.min(TEXT, (left - 12) / (0.54 * name.length));
+      const place = { x: left - 10, y: middle + 4, "text-anchor": "end" };
+      svg.append(element("text", { ...place, style: `font-size:${size.toFixed(1)}px` }, name));
+      spans.forEach(({ value, low, high }, k) => {
+        const y = top + step * k;
+        if (!Words.missing(low) && !Words.missing(high)) {
+          svg.append(stroke(`M${inside(low)} ${y}H${inside(high)}`, series[k]));
+        }
+        if (Words.missing(value)) return;
+        const place = { cx: inside(value), cy: y, r: 4.5, style: `fill:${series[k].color}` };
+        svg.append(element("circle", { class: "point", ...place }));
+      });
+    });
+    finish(
+      drawing,
+      series.map((one) => ({ ...one, dot: true })),
+    );
+  }
+
   return {
     ...{
       axisLabel,
@@ -357,7 +406,7 @@ const Charts = (() => {
       ticks,
       widthOf,
     },
-    ...{ curves, dots, color, styleOf, percent, short, DASHES, LETTER },
+    ...{ curves, dots, forest, color, styleOf, percent, short, DASHES, LETTER },
     ...{ byId, dressed, element, html, one, onNewWidth, pairs, within },
   };
 })();
