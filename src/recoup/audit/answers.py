@@ -231,6 +231,7 @@ class Audit:
                     f"{caller} needs rows beside an audit made elsewhere, to look up their scores. "
                     f"Got a table of counts. Pass s and scores as arrays."
                 )
+            self.plan.check_same_counts(population, caller)
             values, labels = self.plan.scores_of(self.rows)
         else:
             all_scores, all_labels = np.asarray(scores, float), np.asarray(s)
