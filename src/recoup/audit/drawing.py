@@ -82,6 +82,10 @@ class ScoredRows(Protocol):
     def positions(self) -> bool:
         """Whether rows are known by their positions, too."""
 
+    @property
+    def columns(self) -> dict[str, str | None] | None:
+        """Names of the columns of a file or frame; None for arrays."""
+
     def count(self, keep: tuple[float, ...]) -> ScoreTable:
         """Count the rows by score; counts at or above some scores stay exact."""
 
@@ -165,6 +169,7 @@ class ArrayRows:
     ids: NDArray[Any] | None
     caller: str
     positions = True
+    columns = None
 
     @classmethod
     def of(cls, s: Any, scores: Any, ids: Any, caller: str) -> ArrayRows:

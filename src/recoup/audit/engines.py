@@ -197,6 +197,12 @@ class EngineRows:
         """Whether rows are known by their positions, too."""
         return self.id == POSITION
 
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """Names of the columns."""
+        id = None if self.positions else self.id
+        return {"label": self.label, "score": self.score, "id": id}
+
     def count(self, keep: tuple[float, ...]) -> ScoreTable:
         """Count the rows by score, with one group-by.
 

@@ -267,6 +267,8 @@ def planned(rows: ScoredRows, wishes: Wishes, caller: str) -> AuditPlan:
         wishes.seed,
         wishes.n_waves,
         rows.positions,
+        budget,
+        rows.columns,
     )
     return _wave(basis, at, budget, -(-budget // wishes.n_waves), chance, None)
 

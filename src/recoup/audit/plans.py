@@ -61,6 +61,10 @@ class PlanBasis:
         Waves that the budget is spread over.
     positions : bool
         Whether rows are positions in arrays. Else they are known by their ids, and numbered.
+    most : int
+        Candidates of each stratum that were wanted.
+    columns : dict of str to str or None
+        Names of the columns label, score and id of the file or frame; None for arrays.
     """
 
     table: ScoreTable
@@ -78,6 +82,8 @@ class PlanBasis:
     seed: int
     n_waves: int
     positions: bool
+    most: int
+    columns: dict[str, str | None] | None
 
     @property
     def n_rows(self) -> int:
@@ -308,11 +314,11 @@ class AuditPlan:
                 f"elsewhere."
             )
         if len(places) < len(self.rows):
-            absent = np.setdiff1d(self.rows, places)
+            absent = self.basis.ids_of(np.setdiff1d(self.rows, places))
             raise InvalidInputError(
-                f"{CALLER} needs an answer for every row of the plan. Got none for row {absent[0]}"
-                f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}. Pass None where "
-                f"nobody could tell."
+                f"{CALLER} needs an answer for every row of the plan. Got none for {absent[0]}"
+                f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}. Leave answers empty "
+                f"(None) where nobody could tell."
             )
         wave = np.full(len(places), self.wave, np.int64)
         if self.before is not None:
