@@ -4,8 +4,8 @@
     python -m tools.speed.audits --quick    half a minute, without the largest input
 
 Every figure is a ratio of two measurements made in the same run: seconds alone say more about the
-machine than about the code. Times are the best of several, taken in turns. A plan from a file counts
-and draws in DuckDB; its peak is that of a fresh process, imports included.
+machine than about the code. Times are the best of several, taken in turns. A plan from a file
+counts and draws in DuckDB; its peak is that of a fresh process, imports included.
 """
 
 from __future__ import annotations

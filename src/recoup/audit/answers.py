@@ -269,12 +269,15 @@ class Audit:
         else:
             assert self.probability is not None
             chance = self.probability[inside]
+        truth, chance = self.truth[inside], np.minimum(chance, 1.0)
+        # In one order, so that what is drawn at random does not hang on that of the answers.
+        order = np.lexsort((truth, chance, cells))
         return CheckedRows(
-            cells,
-            self.truth[inside],
-            np.minimum(chance, 1.0),
+            cells[order],
+            truth[order],
+            chance[order],
             start,
-            self.truth[labeled],
+            np.sort(self.truth[labeled]),
             self.kind == "top",
         )
 

@@ -320,6 +320,10 @@ class AuditPlan:
                 f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}. Leave answers empty "
                 f"(None) where nobody could tell."
             )
+        # However answers come back, sums over them are made in one order.
+        order = np.argsort(places)
+        answers = answers[order[np.searchsorted(places, self.rows, sorter=order)]]
+        places = self.rows
         wave = np.full(len(places), self.wave, np.int64)
         if self.before is not None:
             places = np.append(self.before.rows, places)
