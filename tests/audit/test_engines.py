@@ -111,7 +111,8 @@ def test_the_same_plan_from_every_source_in_any_order(make, ids, tmp_path):
 
 
 def test_the_same_plan_from_spark(spark, tmp_path):
-    for name, ids in IDS.items():
+    for name in ("numbers", "numbers below zero", "texts", "floats as text"):
+        ids = IDS[name]
         path = in_parquet(shuffled(ids), tmp_path)
         found = plan_from(spark.read.parquet(str(path)), **COLUMNS, **OPTIONS)
         assert facts(found) == facts(plan(S, SCORES, ids=ids, **OPTIONS)), name

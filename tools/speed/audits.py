@@ -39,7 +39,6 @@ MODULE = "tools.speed.audits"
 SIZES = (10_000, 1_000_000, 10_000_000)
 # Planning reads rows as an evaluation does, numbers them, and asks for alpha as it does.
 LIMIT = 3.0
-COLUMNS = {"label": "s", "score": "p", "id": "id"}
 
 
 def compare_on_arrays(report: Report, sizes: tuple[int, ...]) -> None:
@@ -80,7 +79,7 @@ def measure_plan(path: str, where: str) -> dict[str, float]:
 
     start = time.perf_counter()
     if where == "file":
-        made = recoup.audit.plan_from(path, **COLUMNS, alpha=ALPHA)
+        made = recoup.audit.plan_from(path, label="s", score="p", id="id", alpha=ALPHA)
     else:
         from pyarrow import parquet
 
