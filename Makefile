@@ -58,6 +58,7 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.evaluation
+	$(BIN)/python -m tools.speed.audits
 	$(BIN)/python -m tools.speed.bagged_networks
 	$(BIN)/python -m tools.speed.priors
 	$(BIN)/python -m tools.speed.kernel_means

@@ -1,6 +1,7 @@
 """Settings of all tests, and what those share that read real datasets."""
 
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -28,6 +29,26 @@ def data_folder():
             pytrace=False,
         )
     return folder
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """Spark on this machine."""
+    if shutil.which("java") is None:
+        pytest.fail("Spark needs Java 17 or newer on PATH, and there is none: run 'make system'.")
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -222,6 +222,26 @@ def test_rows_from_the_top_give_bounds_only():
     assert "audit-top" in {note.code for note in found.notes}
 
 
+@pytest.mark.parametrize("how", ["plan", "uniform", "drawn"])
+def test_the_order_of_the_answers_changes_nothing(how):
+    s, scores, y = rows()
+    made = plan(s, scores, budget=60, threshold=0.5, alpha=0.15, include_labeled=9)
+    answers, found = y[made.rows], []
+    for order in (np.arange(made.n_rows), np.arange(made.n_rows)[::-1]):
+        places, truth = made.rows[order], answers[order]
+        audit = made.answers(places, truth)
+        if how == "plan":
+            second = audit.next()
+            later = second.rows[np.argsort(order[: second.n_rows])]
+            audit = second.answers(later, y[later])
+        elif how == "uniform":
+            audit = Audit.uniform(places, truth)
+        else:
+            audit = Audit.drawn(places, truth, made.probability[order])
+        found.append(recoup.evaluate(s, scores, alpha=0.15, n_boot=0, audit=audit).audit.to_dict())
+    assert found[0] == found[1]
+
+
 def test_without_an_audit_nothing_changes():
     s, scores, _ = rows()
     assert recoup.evaluate(s, scores, alpha=0.15, n_boot=0).audit is None

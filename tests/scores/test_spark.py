@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import duckdb
 import numpy as np
 import polars as pl
@@ -11,25 +9,6 @@ import pytest
 
 from recoup import evaluate
 from recoup.scores import ScoreTable
-
-
-@pytest.fixture(scope="module")
-def spark():
-    if shutil.which("java") is None:
-        pytest.fail("Spark needs Java 17 or newer on PATH, and there is none: run 'make system'.")
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.mark.parametrize("distinct", ["few", "many"])

@@ -225,6 +225,25 @@ def test_globs_and_awkward_column_names(rows, tmp_path):
     assert_same(found, ScoreTable.from_arrays(*rows))
 
 
+@pytest.mark.parametrize("batch", [7, 1000, 10**6])
+def test_files_with_very_many_scores_have_the_bins_of_arrays(batch, tmp_path, monkeypatch):
+    """Whatever the order of the rows, the ties, and how many of them pass by at once."""
+    rng = np.random.default_rng(2)
+    s = rng.choice([1, 0, -1], size=4000, p=[0.2, 0.7, 0.1])
+    scores = np.round(rng.normal(size=4000), 3)
+    scores[:300] = 1.5
+    monkeypatch.setattr("recoup.scores.table.DEFAULT_BINS", 64)
+    monkeypatch.setattr(counting, "MANY_SCORES", 100)
+    monkeypatch.setattr(counting, "BATCH", batch)
+    expected = ScoreTable.from_arrays(s, scores, bins=64, keep=[0.5, 0.1234])
+    assert expected.thinned
+    for order in (np.arange(4000), rng.permutation(4000)):
+        pd.DataFrame({"s": s[order], "p": scores[order]}).to_parquet(tmp_path / "rows.parquet")
+        path = tmp_path / "rows.parquet"
+        found = ScoreTable.from_file(path, label="s", score="p", keep=[0.1234])
+        assert_same(found, expected)
+
+
 def test_files_with_very_many_scores_are_binned_in_the_engine(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     y = rng.random(60_000) < 0.3

@@ -1,6 +1,7 @@
 """A few rows checked by hand, which make every number true whatever the labels are."""
 
 from recoup.audit.answers import Audit
+from recoup.audit.plan_from import plan_from
 from recoup.audit.planning import plan
 from recoup.audit.plans import AuditPlan
 from recoup.audit.results import AuditedEstimate, AuditedEvaluation, LabelsVerdict, RightLabels
@@ -13,4 +14,5 @@ __all__ = [
     "LabelsVerdict",
     "RightLabels",
     "plan",
+    "plan_from",
 ]

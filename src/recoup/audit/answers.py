@@ -378,6 +378,7 @@ class Audit:
                     f"{caller} needs rows beside an audit made elsewhere, to look up their scores. "
                     f"Got a table of counts. Pass s and scores as arrays."
                 )
+            self.plan.check_same_counts(population, caller)
             values, labels = self.plan.scores_of(self.rows)
         else:
             all_scores, all_labels = np.asarray(scores, float), np.asarray(s)
@@ -415,25 +416,30 @@ class Audit:
         else:
             assert self.probability is not None
             chance = self.probability[inside]
+        truth, chance = self.truth[inside], np.minimum(chance, 1.0)
+        # In one order, so that what is drawn at random does not hang on that of the answers.
+        order = np.lexsort((truth, chance, cells))
+        known = None if self.kind == "top" else self.rows[inside][order]
         return CheckedRows(
-            cells,
-            self.truth[inside],
-            np.minimum(chance, 1.0),
+            cells[order],
+            truth[order],
+            chance[order],
             start,
-            self.truth[labeled],
+            np.sort(self.truth[labeled]),
             self.kind == "top",
-            *self._layers(population, inside),
+            known,
+            *self._layers(population, known),
         )
 
     def _layers(
-        self, population: JudgedRows, inside: NDArray[np.bool_]
+        self, population: JudgedRows, rows: NDArray[np.int64] | None
     ) -> tuple[tuple[Layer, ...], NDArray[np.intp] | None]:
         """Return the rows of each second opinion, and the one on each checked row."""
         opinions = None if self.plan is None else self.plan.basis.opinions
-        if opinions is None:
+        if opinions is None or rows is None:
             return (), None
         layers = opinions.layers(population.cells(opinions.scores), population.unlabeled)
-        return layers, opinions.of_row[self.rows[inside]].astype(np.intp)
+        return layers, opinions.of_row[rows].astype(np.intp)
 
 
 def _highest(s: NDArray[Any], scores: FloatArray, k: int, caller: str) -> NDArray[np.int64]:

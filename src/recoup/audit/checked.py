@@ -52,6 +52,8 @@ class CheckedRows:
         Answers about labeled rows.
     certain : bool
         Whether rows were not drawn but chosen from the top: nothing is known about the others.
+    rows : ndarray of int of shape (n_checked,) or None
+        Positions of the rows, where they are known.
     layers : tuple of Layer
         Rows of each second opinion; empty where there was none.
     layer : ndarray of int of shape (n_checked,) or None
@@ -66,6 +68,7 @@ class CheckedRows:
     starts: NDArray[np.intp]
     labeled: FloatArray
     certain: bool = False
+    rows: NDArray[np.int64] | None = None
     layers: tuple[Layer, ...] = ()
     layer: NDArray[np.intp] | None = None
     design: Design | None = None
@@ -77,6 +80,7 @@ class CheckedRows:
             cells=self.cells[inside],
             truth=self.truth[inside],
             probability=self.probability[inside],
+            rows=None if self.rows is None else self.rows[inside],
             layer=None if self.layer is None else self.layer[inside],
             design=None
             if self.design is None

@@ -93,7 +93,6 @@ def checked_by_models(
         known, at = unlabeled, populations[drawn_by].cells(scores[drawn_by][unlabeled])
         if audit.kind == "top":
             return {drawn_by: drawn}, drawn_by
-        inside = audit.rows[s[audit.rows] == 0]
         population = populations[drawn_by]
     else:
         assert plan is not None
@@ -101,10 +100,12 @@ def checked_by_models(
         scheme = next(iter(populations.values())).scheme
         population = JudgedRows.of(plan.basis.table, scheme, plan.threshold)
         drawn = audit.checked(None, None, population, caller)
-        known = inside = audit.rows[s[audit.rows] == 0]
-        at = drawn.cells
+        assert drawn.rows is not None
+        known, at = drawn.rows, drawn.cells
     # Second opinions would part the answers of this model alone, and chance would not cancel.
     drawn = replace(drawn, layers=(), layer=None)
+    inside = drawn.rows
+    assert inside is not None
     found = {}
     for name, values in scores.items():
         if name == drawn_by:

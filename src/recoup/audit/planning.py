@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, Scheme, as_numbers, as_vector, brief, check_scheme
+from recoup._core.checks import FloatArray, Scheme, brief, check_scheme
 from recoup._core.random import RandomState, as_seed
 from recoup.audit.answers import Audit
-from recoup.audit.drawing import draw_from_arrays
+from recoup.audit.drawing import ArrayRows, ScoredRows
 from recoup.audit.opinions import Opinions
-from recoup.audit.order import row_numbers
 from recoup.audit.plans import AuditPlan, PlanBasis
 from recoup.audit.population import JudgedRows
 from recoup.audit.posterior import posterior, refitted, tilted
@@ -32,10 +32,96 @@ DEFAULT_BUDGET = 200
 TILT = 5.0
 # Chances below this are no evidence that a score holds no positives.
 LEAST = 0.002
-MANY_ROWS = 1_000_000
 # Fewer labels than this say nothing of alpha; as many positives are hidden as this for each label.
 FEWEST_LABELS = 20
 ROUGH_RATIO = 2.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a plan should do; the parameters of :func:`plan`, checked.
+
+    Attributes
+    ----------
+    threshold : float or None
+        Where scores become predictions; None to choose it.
+    budget : int or None
+        Rows to check in all; None if it follows from the goal.
+    goal : mapping of str to float or None
+        Half-widths of intervals that are wanted.
+    alpha : float or None
+        Share of positives among the unlabeled rows; None to estimate it.
+    beta : float
+        Share of right labels.
+    scheme : {"single-sample", "case-control"}
+        Whether all rows are judged, or the unlabeled rows alone.
+    metrics : tuple of str
+        What the rows are chosen for.
+    include_labeled : int
+        Labeled rows to check too.
+    n_waves : int
+        Waves that the budget is spread over.
+    confidence : float
+        Level of the half-widths.
+    seed : int
+        Seed of the order in which rows are checked.
+    """
+
+    threshold: float | None
+    budget: int | None
+    goal: Mapping[str, float] | None
+    alpha: float | None
+    beta: float
+    scheme: Scheme
+    metrics: tuple[str, ...]
+    include_labeled: int
+    n_waves: int
+    confidence: float
+    seed: int
+
+    @classmethod
+    def checked(
+        cls,
+        threshold: Any,
+        budget: Any,
+        goal: Any,
+        alpha: Any,
+        beta: float,
+        scheme: Scheme,
+        metrics: Sequence[str],
+        include_labeled: Any,
+        n_waves: Any,
+        confidence: Any,
+        random_state: Any,
+        caller: str,
+    ) -> Wishes:
+        """Refuse what cannot work, before any row is read."""
+        check_scheme(scheme, caller)
+        names = _checked_metrics(metrics, goal, caller)
+        _check_numbers(budget, goal, include_labeled, n_waves, confidence, caller)
+        if alpha is not None and not (isinstance(alpha, Real) and 0 <= float(alpha) <= 1):
+            raise InvalidInputError(
+                f"{caller} needs alpha in [0, 1]: it is a share of rows. Got {brief(alpha)}."
+            )
+        if threshold is not None and not (
+            isinstance(threshold, Real) and np.isfinite(float(threshold))
+        ):
+            raise InvalidInputError(
+                f"{caller} needs threshold to be a finite number. Got {brief(threshold)}."
+            )
+        return cls(
+            None if threshold is None else float(threshold),
+            budget,
+            goal,
+            None if alpha is None else float(alpha),
+            float(beta),
+            scheme,
+            names,
+            int(include_labeled),
+            int(n_waves),
+            float(confidence),
+            as_seed(random_state, caller),
+        )
 
 
 def plan(
@@ -114,73 +200,112 @@ def plan(
     (50, 100, 2)
     """
     caller = "audit.plan"
-    check_scheme(scheme, caller)
-    names = _checked_metrics(metrics, goal, caller)
-    _check_numbers(budget, goal, include_labeled, n_waves, confidence, caller)
+    wishes = Wishes.checked(
+        threshold,
+        budget,
+        goal,
+        alpha,
+        beta,
+        scheme,
+        metrics,
+        include_labeled,
+        n_waves,
+        confidence,
+        random_state,
+        caller,
+    )
     if isinstance(s, ScoreTable):
         raise InvalidInputError(
             "audit.plan needs rows to choose from. Got a table of counts. Pass s and scores as "
-            "arrays, or a file to the command line: recoup audit plan FILE."
+            "arrays, or call recoup.audit.plan_from for files and frames."
         )
     if scores is None:
-        raise InvalidInputError("audit.plan needs scores beside the labels. Got s alone.")
-    values = as_numbers(scores, "scores", caller)
-    labels = as_vector(s, "s", caller)
-    keep = (0.5,) if threshold is None else (float(threshold),)
-    bins = DEFAULT_BINS if len(values) > MANY_ROWS else None
-    table = ScoreTable._count(labels, values, None, bins, keep, caller).thin(DEFAULT_BINS, keep)
-    seed = as_seed(random_state, caller)
-    if alpha is None:
-        alpha = _estimated_alpha(table)
-    if not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
         raise InvalidInputError(
-            f"audit.plan needs alpha in [0, 1]: it is a share of rows. Got {brief(alpha)}."
+            "audit.plan needs scores beside the labels. Got s alone. For files and frames call "
+            "recoup.audit.plan_from."
         )
-    named = None if ids is None else _checked_ids(ids, len(values), caller)
-    chance = posterior(table, float(alpha))
-    opinions = None if proxy is None else Opinions.of(proxy, labels, values, table, caller)
+    rows = ArrayRows.of(s, scores, ids, caller)
+    if proxy is None:
+        return planned(rows, wishes, caller)
+    second = proxy
+
+    def opinions(table: ScoreTable) -> Opinions:
+        return Opinions.of(second, rows.s, rows.scores, table, caller)
+
+    return planned(rows, wishes, caller, opinions)
+
+
+def planned(
+    rows: ScoredRows,
+    wishes: Wishes,
+    caller: str,
+    opinions_of: Callable[[ScoreTable], Opinions] | None = None,
+) -> AuditPlan:
+    """Choose rows to check, wherever they are.
+
+    Parameters
+    ----------
+    rows : ScoredRows
+        What there is to choose from.
+    wishes : Wishes
+        What the plan should do.
+    caller : str
+        Who asks, for error messages.
+    opinions_of : callable, optional
+        Counts rows by score and second opinion.
+
+    Returns
+    -------
+    AuditPlan
+    """
+    keep = kept_scores(wishes.threshold)
+    table = rows.count(keep).thin(DEFAULT_BINS, keep)
+    alpha = _estimated_alpha(table, caller) if wishes.alpha is None else wishes.alpha
+    scheme, at = wishes.scheme, wishes.threshold
+    at = _default_threshold(table, alpha, wishes.beta, scheme) if at is None else at
+    chance = posterior(table, alpha)
+    opinions = None if opinions_of is None else opinions_of(table)
     sharpness = None
     if opinions is not None:
-        ratio = float(alpha) * table.n_unlabeled / table.n_labeled
-        sharpness = opinions.sharpness(chance, ratio)
-    at = threshold
-    if at is None:
-        at = _default_threshold(table, float(alpha), float(beta), scheme)
-    at = float(at)
+        sharpness = opinions.sharpness(chance, alpha * table.n_unlabeled / table.n_labeled)
     population = JudgedRows.of(table, scheme, at)
-    size, slopes = size_measure(population, chance, names, sharpness)
-    if goal is not None:
-        budget = _needed(population, chance, size, slopes, goal, confidence, sharpness)
+    size, slopes = size_measure(population, chance, wishes.metrics, sharpness)
+    budget = wishes.budget
+    if wishes.goal is not None:
+        budget = _needed(
+            population, chance, size, slopes, wishes.goal, wishes.confidence, sharpness
+        )
     budget = min(int(budget or DEFAULT_BUDGET), int(table.n_unlabeled))
     strata = cut(population, size, budget)
-    wanted = np.minimum(strata.n_rows, budget)
-    unlabeled = labels == 0
-    candidates = draw_from_arrays(unlabeled, values, strata, wanted, seed, named)
-    known = np.flatnonzero(labels == 1)
-    if include_labeled:
-        number = row_numbers(known if named is None else named[known], seed + 1)
-        known = known[np.argsort(number, kind="stable")]
-    known = known[: int(include_labeled)]
+    candidates = rows.draw(strata, np.minimum(strata.n_rows, budget), wishes.seed)
+    most, after = wishes.include_labeled, len(candidates.drawn.rows)
     basis = PlanBasis(
         table,
+        keep,
         chance,
-        float(alpha),
-        float(beta),
+        alpha,
+        wishes.beta,
         scheme,
-        names,
+        wishes.metrics,
         strata,
         candidates,
-        known,
-        values[known],
-        float(confidence),
-        seed,
-        int(n_waves),
-        len(values),
+        rows.draw_labeled(table, most, wishes.seed + 1, after),
+        most,
+        wishes.confidence,
+        wishes.seed,
+        wishes.n_waves,
+        rows.positions,
+        budget,
+        rows.columns,
         opinions,
         sharpness,
     )
-    first = -(-budget // int(n_waves))
-    return _wave(basis, at, budget, first, chance, None, named)
+    return _wave(basis, at, budget, -(-budget // wishes.n_waves), chance, None)
+
+
+def kept_scores(threshold: float | None) -> tuple[float, ...]:
+    """Return the scores at which a plan's counts are exact, as those of an evaluation are."""
+    return (0.5,) if threshold is None or threshold == 0.5 else (0.5, threshold)
 
 
 def expected_half_widths(
@@ -238,7 +363,6 @@ def _wave(
     n: int,
     chance: FloatArray,
     before: Audit | None,
-    ids: NDArray[Any] | None = None,
 ) -> AuditPlan:
     """Choose the rows of one wave: the next of every stratum."""
     population = JudgedRows.of(basis.table, basis.scheme, threshold)
@@ -251,7 +375,7 @@ def _wave(
         done, wave = before.plan.counts_of(before.rows), int(before.wave.max()) + 1
     index = strata.of(population.scores)
     sizes = np.bincount(index, population.unlabeled * size, len(strata.n_rows)).astype(float)
-    available = np.minimum(strata.n_rows, [len(part) for part in basis.candidates.rows])
+    available = np.minimum(strata.n_rows, basis.candidates.counts)
     total = allocate(sizes, available, int(done.sum()) + n)
     for _ in range(10):
         # What was checked already cannot be taken back: the other strata share what is left.
@@ -266,10 +390,8 @@ def _wave(
         if total.sum() <= done.sum() + n:
             break
     total = _trimmed(total, done, n)
-    picked = [
-        rows[start:end] for rows, start, end in zip(basis.candidates.rows, done, total, strict=True)
-    ]
-    rows = np.concatenate([*picked, basis.labeled if wave == 1 else basis.labeled[:0]])
+    picked = basis.candidates.between(done, total)
+    rows = np.append(picked, basis.labeled.rows if wave == 1 else basis.labeled.rows[:0])
     order = np.random.default_rng([basis.seed, wave]).permutation(len(rows))
     rows = rows[order]
     final = allocate(sizes, available, max(budget, int(total.sum())))
@@ -291,7 +413,7 @@ def _wave(
     worst = {key: max(value, *(one[key] for one in biased)) for key, value in expected.items()}
     return AuditPlan(
         rows,
-        _ids_of(basis, rows, ids),
+        basis.ids_of(rows),
         threshold,
         max(budget, int(total.sum())),
         wave,
@@ -309,17 +431,6 @@ def _trimmed(total: NDArray[np.int64], done: NDArray[np.int64], n: int) -> NDArr
     while (total - done).sum() > n:
         total[np.argmax(total - done)] -= 1
     return total
-
-
-def _ids_of(basis: PlanBasis, rows: NDArray[np.int64], ids: NDArray[Any] | None) -> NDArray[Any]:
-    if ids is not None:
-        return ids[rows]
-    if basis.candidates.ids is None:
-        return rows
-    known = np.concatenate(basis.candidates.rows)
-    names = np.concatenate(basis.candidates.ids)
-    order = np.argsort(known)
-    return names[order[np.searchsorted(known, rows, sorter=order)]]
 
 
 def next_wave(audit: Audit, n: int | None) -> AuditPlan:
@@ -438,7 +549,7 @@ def _needed(
     return high
 
 
-def _estimated_alpha(table: ScoreTable) -> float:
+def _estimated_alpha(table: ScoreTable, caller: str) -> float:
     from recoup.priors import estimate
 
     if table.n_labeled < FEWEST_LABELS:
@@ -448,7 +559,7 @@ def _estimated_alpha(table: ScoreTable) -> float:
         return float(np.clip(estimate(table.thin(1024)).alpha, 0.001, 0.999))
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"audit.plan cannot estimate alpha: {error} Pass a rough alpha: a wrong one costs "
+            f"{caller} cannot estimate alpha: {error} Pass a rough alpha: a wrong one costs "
             f"checks, not validity."
         ) from error
 
@@ -507,17 +618,3 @@ def _check_numbers(
         raise InvalidInputError(
             f"{caller} needs confidence between 0 and 1. Got {brief(confidence)}."
         )
-
-
-def _checked_ids(ids: ArrayLike, n: int, caller: str) -> NDArray[Any]:
-    found = as_vector(ids, "ids", caller)
-    if len(found) != n:
-        raise InvalidInputError(
-            f"{caller} needs one id for each row. Got {len(found):,} for {n:,} rows."
-        )
-    if len(np.unique(found)) != n:
-        raise InvalidInputError(
-            f"{caller} needs ids that name one row each. Got some of them twice. Pass a column "
-            f"without repetition, or none."
-        )
-    return found

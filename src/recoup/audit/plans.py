@@ -13,8 +13,9 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.results import html_table, make_frame, to_plain
 from recoup._core.text import show_number
 from recoup.audit.answers import Audit, read_answers
-from recoup.audit.drawing import Candidates
+from recoup.audit.drawing import Candidates, PickedRows
 from recoup.audit.opinions import Opinions
+from recoup.audit.population import JudgedRows
 from recoup.audit.strata import Strata
 from recoup.exceptions import InvalidInputError
 from recoup.scores.table import ScoreTable
@@ -33,6 +34,8 @@ class PlanBasis:
     ----------
     table : ScoreTable
         The counted rows.
+    keep : tuple of float
+        Scores at which their counts are exact.
     p : ndarray of shape (n_scores,)
         Chance that an unlabeled row at each score is positive, as far as the labels tell.
     alpha : float
@@ -47,18 +50,22 @@ class PlanBasis:
         Where rows are drawn.
     candidates : Candidates
         The first rows of every stratum.
-    labeled : ndarray of int
-        Labeled rows that are checked too, in the order in which they are.
-    labeled_scores : ndarray of float
-        Their scores.
+    labeled : PickedRows
+        Labeled rows that are checked too.
+    include_labeled : int
+        How many of them were wanted.
     confidence : float
         Level of the half-widths.
     seed : int
         Seed of the order.
     n_waves : int
         Waves that the budget is spread over.
-    n_rows : int
-        All rows.
+    positions : bool
+        Whether rows are positions in arrays. Else they are known by their ids, and numbered.
+    most : int
+        Candidates of each stratum that were wanted.
+    columns : dict of str to str or None
+        Names of the columns label, score and id of the file or frame; None for arrays.
     opinions : Opinions or None
         A second opinion on every row.
     sharpness : ndarray of shape (n_scores,) or None
@@ -66,6 +73,7 @@ class PlanBasis:
     """
 
     table: ScoreTable
+    keep: tuple[float, ...]
     p: FloatArray
     alpha: float
     beta: float
@@ -73,14 +81,35 @@ class PlanBasis:
     metrics: tuple[str, ...]
     strata: Strata
     candidates: Candidates
-    labeled: NDArray[np.int64]
-    labeled_scores: FloatArray
+    labeled: PickedRows
+    include_labeled: int
     confidence: float
     seed: int
     n_waves: int
-    n_rows: int
+    positions: bool
+    most: int
+    columns: dict[str, str | None] | None
     opinions: Opinions | None = None
     sharpness: FloatArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """All rows."""
+        return int(self.table.n_rows)
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Find rows among the candidates, with the labeled ones after them."""
+        known = np.append(self.candidates.drawn.rows, self.labeled.rows)
+        order = np.argsort(known)
+        found: NDArray[np.intp] = order[np.searchsorted(known, rows, sorter=order)]
+        return found
+
+    def ids_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ids of candidates."""
+        ids = self.candidates.drawn.ids
+        if len(self.labeled.ids):
+            ids = np.append(ids, self.labeled.ids)
+        return ids[self.places(rows)]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -90,7 +119,8 @@ class AuditPlan:
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        Positions in s of the rows to check in this wave, in an order that tells nothing.
+        Positions in s of the rows to check in this wave, in an order that tells nothing. Numbers
+        of the plan's own where rows are known by their ids alone.
     ids : ndarray of shape (n_rows,)
         Their ids; the positions themselves if none were given.
     threshold : float
@@ -154,6 +184,11 @@ class AuditPlan:
         return max(self.basis.n_waves, self.wave)
 
     @property
+    def table(self) -> ScoreTable:
+        """The counted rows, for :func:`recoup.evaluate` beside the audit."""
+        return self.basis.table
+
+    @property
     def strata(self) -> Strata:
         """Neighboring scores that are sampled alike."""
         return self.basis.strata
@@ -163,7 +198,7 @@ class AuditPlan:
         """Chance with which each row of this wave is checked, waves before counted in."""
         values, labels = self.scores_of(self.rows)
         chance = np.minimum(self.counts / np.maximum(self.strata.n_rows, 1), 1.0)
-        share = len(self.basis.labeled) / max(self.basis.table.n_labeled, 1)
+        share = len(self.basis.labeled.rows) / max(self.basis.table.n_labeled, 1)
         return np.where(labels == 1, share, chance[self.strata.of(values)])
 
     def scores_of(self, rows: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
@@ -180,12 +215,10 @@ class AuditPlan:
         s : ndarray of shape (n,)
         """
         basis = self.basis
-        known = np.concatenate([*basis.candidates.rows, basis.labeled])
-        scores = np.concatenate([*basis.candidates.scores, basis.labeled_scores])
-        labels = np.repeat([0, 1], [len(known) - len(basis.labeled), len(basis.labeled)])
-        order = np.argsort(known)
-        places = order[np.searchsorted(known, rows, sorter=order)]
-        return scores[places], labels[places]
+        drawn, labeled = basis.candidates.drawn, basis.labeled
+        places = basis.places(rows)
+        scores = np.append(drawn.scores, labeled.scores)[places]
+        return scores, (places >= len(drawn.rows)).astype(np.int64)
 
     def counts_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count checked unlabeled rows by stratum.
@@ -220,6 +253,11 @@ class AuditPlan:
             Who asks, for the error message.
         """
         values, labels = self.scores_of(rows)
+        if not self.basis.positions:
+            raise InvalidInputError(
+                f"{caller} needs the counts of the rows that the audit was planned for, since it "
+                f"knows them by their ids. Got arrays. Pass plan.table, or ScoreTable.from_file."
+            )
         same = len(scores) == self.basis.n_rows
         if same:
             same = np.array_equal(scores[rows], values) and np.array_equal(s[rows], labels)
@@ -228,6 +266,27 @@ class AuditPlan:
                 f"{caller} needs the rows that the audit was planned for. Got other rows, labels "
                 f"or scores ({len(scores):,} rows; the plan has {self.basis.n_rows:,}). Pass the s "
                 f"and scores that recoup.audit.plan had."
+            )
+
+    def check_same_counts(self, population: JudgedRows, caller: str) -> None:
+        """Refuse counts of rows that are not those the plan was made for.
+
+        Parameters
+        ----------
+        population : JudgedRows
+            Rows by score.
+        caller : str
+            Who asks, for the error message.
+        """
+        table = self.basis.table
+        mine = [table.n_labeled, table.n_unlabeled, table.n_negative]
+        columns = (population.labeled, population.unlabeled, population.negative)
+        theirs = [column.sum() for column in columns]
+        if mine != theirs:
+            raise InvalidInputError(
+                f"{caller} needs the rows that the audit was planned for. Got {theirs[0]:,.0f} "
+                f"labeled and {theirs[1]:,.0f} unlabeled ones; the plan has {mine[0]:,} and "
+                f"{mine[1]:,}. Pass plan.table, or count the same rows."
             )
 
     def answers(self, rows: Any, truth: Any = None, id: str = "id") -> Audit:
@@ -262,12 +321,16 @@ class AuditPlan:
                 f"elsewhere."
             )
         if len(places) < len(self.rows):
-            absent = np.setdiff1d(self.rows, places)
+            absent = self.basis.ids_of(np.setdiff1d(self.rows, places))
             raise InvalidInputError(
-                f"{CALLER} needs an answer for every row of the plan. Got none for row {absent[0]}"
-                f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}. Pass None where "
-                f"nobody could tell."
+                f"{CALLER} needs an answer for every row of the plan. Got none for {absent[0]}"
+                f"{f' and {len(absent) - 1} more' if len(absent) > 1 else ''}. Leave answers empty "
+                f"(None) where nobody could tell."
             )
+        # However answers come back, sums over them are made in one order.
+        order = np.argsort(places)
+        answers = answers[order[np.searchsorted(places, self.rows, sorter=order)]]
+        places = self.rows
         wave = np.full(len(places), self.wave, np.int64)
         if self.before is not None:
             places = np.append(self.before.rows, places)

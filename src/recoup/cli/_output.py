@@ -66,9 +66,9 @@ def write_plot(draw: Callable[[Figure], Any], size: tuple[float, float], path: P
     return write_file(path, buffer.getvalue())
 
 
-def command_line(name: str, file: str, options: Mapping[str, Any]) -> str:
+def command_line(name: str, file: str, options: Mapping[str, Any], *more: object) -> str:
     """Write the command that gives the same numbers again."""
-    words = ["recoup", *name.split(), file]
+    words = ["recoup", *name.split(), file, *map(str, more)]
     for option, value in options.items():
         if isinstance(value, list):
             words += [word for one in value for word in (f"--{option}", one)]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup.cli._options import AsJson, Confidence, FileArgument, Label, ReportPath, Seed
+from recoup._core.checks import brief
+from recoup.cli._options import (
+    AsJson,
+    Confidence,
+    FileArgument,
+    Label,
+    ReportPath,
+    SchemeOption,
+    Seed,
+)
 from recoup.cli._output import (
     PAGES,
     check_output,
@@ -21,29 +32,43 @@ from recoup.cli._output import (
     progress,
     stdout,
 )
+from recoup.cli._tables import TABLES
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from recoup.audit import Audit, AuditPlan
+    from recoup.audit.drawing import ScoredRows
     from recoup.evaluation import Evaluation
 
-Score = Annotated[str, typer.Option(help="Column with the scores; higher is more positive.")]
 IdColumn = Annotated[
     str | None,
-    typer.Option("--id", help="Column that names the rows. By default rows are numbered from 0."),
+    typer.Option(
+        "--id",
+        help="Column that names the rows; several files need one. By default the rows of the file "
+        "are numbered from 0.",
+    ),
+]
+SameScore = Annotated[
+    str | None, typer.Option("--score", help="Column with the scores. By default the plan's.")
+]
+SameLabel = Annotated[
+    str | None, typer.Option("--label", help="Column with the labels. By default the plan's.")
+]
+SameId = Annotated[
+    str | None,
+    typer.Option("--id", help="Column that names the rows. By default the plan's."),
 ]
 Truth = Annotated[str, typer.Option(help="Column of the checked files with the answers.")]
 Checked = Annotated[
     list[Path],
     typer.Argument(metavar="CHECKED...", help="Files of checked rows, the first wave first."),
 ]
-Out = Annotated[Path, typer.Option(help="Where to write the rows to check (.csv).")]
-CSV = (".csv",)
+Out = Annotated[Path, typer.Option(help="Where to write the rows to check (.csv or .parquet).")]
 
 
 def plan(
     file: FileArgument,
-    score: Score,
+    score: Annotated[str, typer.Option(help="Column with the scores; higher is more positive.")],
     label: Label,
     out: Out,
     id_column: IdColumn = None,
@@ -64,39 +89,62 @@ def plan(
         float | None,
         typer.Option(help="Share of positives among the unlabeled rows; by default estimated."),
     ] = None,
+    scheme: SchemeOption = "single-sample",
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC,METRIC...",
+            help="What rows are chosen for. By default precision, recall, f1, alpha, roc_auc and "
+            "average_precision.",
+        ),
+    ] = None,
+    include_labeled: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Labeled rows to check too, which tells how many labels are right."
+        ),
+    ] = 0,
     waves: Annotated[int, typer.Option(min=1, help="In how many rounds to check them.")] = 2,
+    confidence: Confidence = 0.95,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Choose the unlabeled rows that are worth checking by hand."""
-    check_output(out, CSV, "--out", file)
+    _check_out(out, file, [])
     goals = _goals(goal or [])
-    from recoup.audit import plan as make
+    from recoup.audit import plan_from
 
+    options: dict[str, Any] = {}
+    if metrics is not None:
+        options["metrics"] = [name.strip() for name in metrics.split(",") if name.strip()]
     with progress("Choosing rows", as_json):
-        s, scores, ids = _read(file, score, label, id_column)
-        made = make(
-            s,
-            scores,
-            ids=ids,
+        made = plan_from(
+            file,
+            label=label,
+            score=score,
+            id=id_column,
             threshold=threshold,
             budget=budget,
             goal=goals or None,
             alpha=alpha,
+            scheme=scheme,  # type: ignore[arg-type]
+            include_labeled=include_labeled,
             n_waves=waves,
+            confidence=confidence,
             random_state=seed,
+            **options,
         )
-        written = made.to_csv(out)
-    _show_plan(made, written, file, as_json)
+        written = _write(made, out)
+    _show_plan(made, written, file, [], as_json)
 
 
 def next_rows(
     file: FileArgument,
     checked: Checked,
-    score: Score,
-    label: Label,
     out: Out,
-    id_column: IdColumn = None,
+    score: SameScore = None,
+    label: SameLabel = None,
+    id_column: SameId = None,
     truth: Truth = "answer",
     rows: Annotated[
         int | None, typer.Option(min=1, help="How many. By default the rest of the budget.")
@@ -104,20 +152,24 @@ def next_rows(
     as_json: AsJson = False,
 ) -> None:
     """Choose the rows of the next round, from what the answers so far have taught."""
-    check_output(out, CSV, "--out", file)
-    with progress("Choosing rows", as_json):
-        s, scores, ids = _read(file, score, label, id_column)
-        made = _answered(checked, s, scores, ids, truth).next(rows)
-        written = made.to_csv(out)
-    _show_plan(made, written, file, as_json)
+    _check_out(out, file, checked)
+    from recoup.audit.resuming import resumed
+
+    with (
+        progress("Choosing rows", as_json),
+        _opened(file, checked, label, score, id_column) as opened,
+    ):
+        made = resumed(opened, checked, truth).next(rows)
+        written = _write(made, out)
+    _show_plan(made, written, file, checked, as_json)
 
 
 def evaluate(
     file: FileArgument,
     checked: Checked,
-    score: Score,
-    label: Label,
-    id_column: IdColumn = None,
+    score: SameScore = None,
+    label: SameLabel = None,
+    id_column: SameId = None,
     truth: Truth = "answer",
     confidence: Confidence = 0.95,
     seed: Seed = 0,
@@ -126,31 +178,86 @@ def evaluate(
 ) -> None:
     """Turn checked rows into numbers that hold whatever the labels are."""
     check_output(report, PAGES, "--report", file)
+    from recoup.audit.planning import kept_scores
+    from recoup.audit.resuming import resumed
     from recoup.evaluation import evaluate as run
     from recoup.report import Report
 
-    with progress(f"Evaluating {score}", as_json):
-        s, scores, ids = _read(file, score, label, id_column)
-        audit = _answered(checked, s, scores, ids, truth)
-        found = run(s, scores, audit=audit, confidence=confidence, random_state=seed)
+    with (
+        progress("Evaluating checked rows", as_json),
+        _opened(file, checked, label, score, id_column) as opened,
+    ):
+        audit = resumed(opened, checked, truth)
+        assert audit.plan is not None
+        basis = audit.plan.basis
+        found = run(
+            opened.count(kept_scores(audit.plan.threshold)),
+            audit=audit,
+            scheme=basis.scheme,
+            confidence=confidence,
+            random_state=seed,
+        )
+        columns = basis.columns or {}
+        title = f"{columns.get('score')} in {Path(file).name}"
         written = []
         if report is not None:
-            options: dict[str, Any] = {
-                "score": score,
-                "label": label,
-                "id": id_column,
+            options: dict[str, Any] = columns | {
                 "truth": truth,
                 "confidence": confidence,
                 "seed": seed,
             }
-            command = command_line("audit evaluate", file, options)
-            title = f"{score} in {Path(file).name}"
+            command = command_line("audit evaluate", file, options, *checked)
             written.append(Report(found, title, command=command).write(report))
     if as_json:
         print_json(found.to_dict())
         return
-    _show_evaluation(found, audit, f"{score} in {Path(file).name}")
+    _show_evaluation(found, audit, title)
     print_written(stdout(), written)
+
+
+def _check_out(out: Path, file: str, checked: list[Path]) -> None:
+    """Refuse to write over rows that somebody checked, before any work is done."""
+    from recoup.audit.files import holds_answers, plan_path
+
+    check_output(out, TABLES, "--out", file)
+    taken = {plan_path(path).resolve() for path in checked}
+    if plan_path(out).resolve() in taken or holds_answers(out):
+        raise InvalidInputError(
+            f"--out {brief(str(out), 200)} would overwrite rows that were checked, or their plan. "
+            f"Choose another name."
+        )
+
+
+def _write(made: AuditPlan, out: Path) -> Path:
+    return made.to_csv(out) if out.suffix.lower() == ".csv" else made.to_parquet(out)
+
+
+@contextmanager
+def _opened(
+    file: str, checked: list[Path], label: str | None, score: str | None, id_column: str | None
+) -> Iterator[ScoredRows]:
+    """Open the rows that were planned for, by the names of columns that the plan remembers."""
+    from recoup.audit.engines import open_rows
+    from recoup.audit.files import read_written_plan
+
+    columns = dict(read_written_plan(checked[0])["columns"] or {})
+    given = {"label": label, "score": score, "id": id_column}
+    columns |= {name: value for name, value in given.items() if value is not None}
+    for name in ("label", "score"):
+        if columns.get(name) is None:
+            raise InvalidInputError(
+                f"audit needs --{name}: the plan beside {brief(str(checked[0]), 200)} came from "
+                f"arrays, and does not know the columns of {brief(file, 200)}."
+            )
+    with open_rows(
+        file,
+        label=str(columns["label"]),
+        score=str(columns["score"]),
+        id=columns.get("id"),
+        known=True,
+        caller="audit",
+    ) as rows:
+        yield rows
 
 
 def _goals(texts: list[str]) -> dict[str, float]:
@@ -182,51 +289,17 @@ def read_ids(file: str, id_column: str) -> Any:
     return np.asarray(column.to_pylist())
 
 
-def _read(file: str, score: str, label: str, id_column: str | None) -> tuple[Any, Any, Any]:
-    """Read labels, scores and ids alone."""
-    from recoup.data.readers import read_columns
-
-    columns = read_columns(file, list(dict.fromkeys([label, score])), label)
-    ids = None if id_column is None else read_ids(file, id_column)
-    return columns[label], columns[score], ids
-
-
-def _answered(files: list[Path], s: Any, scores: Any, ids: Any, truth: str) -> Audit:
-    """Make the plan of every round again, which is always the same, and take its answers."""
-    from recoup.audit import plan as make
-    from recoup.audit.files import read_written_plan
-
-    audit: Audit | None = None
-    for path in files:
-        facts = read_written_plan(path)
-        if audit is None:
-            made = make(
-                s,
-                scores,
-                ids=ids,
-                threshold=facts["threshold"],
-                budget=facts["budget"],
-                alpha=facts["alpha"],
-                scheme=facts["scheme"],
-                n_waves=facts["waves"],
-                random_state=facts["seed"],
-            )
-        else:
-            made = audit.next(len(facts["rows"]))
-        _check_same(made, facts, path)
-        audit = made.answers(path, truth=truth)
-    assert audit is not None
-    return audit
-
-
 def answered_by_models(
     files: list[Path], s: Any, columns: dict[str, Any], ids: Any, truth: str, command: str
 ) -> Audit:
     """Take the answers of files that were planned with one of several columns of scores."""
+    from recoup.audit.drawing import ArrayRows
+    from recoup.audit.resuming import OtherRowsError, resumed
+
     for values in columns.values():
         try:
-            return _answered(files, s, values, ids, truth)
-        except _OtherRows:
+            return resumed(ArrayRows.of(s, values, ids, command), files, truth)
+        except OtherRowsError:
             continue
     raise InvalidInputError(
         f"{command} needs checked files that recoup audit plan wrote for the same rows, with one "
@@ -235,27 +308,9 @@ def answered_by_models(
     )
 
 
-class _OtherRows(InvalidInputError):
-    """Checked files belong to other rows or scores."""
-
-
-def _check_same(made: AuditPlan, facts: dict[str, Any], path: Path) -> None:
-    from recoup.audit.files import plan_facts
-
-    mine = json.loads(json.dumps(plan_facts(made)))
-    if mine["data"] != facts["data"]:
-        raise _OtherRows(
-            f"{path} was planned for another file: labels or scores differ. Name the file that "
-            f"recoup audit plan had, with the same --score and --label."
-        )
-    if mine["checks"] != facts["checks"]:
-        raise InvalidInputError(
-            f"{path} is not the round that follows from the files before it. Name all files of "
-            f"checked rows, the first round first, with the same --id."
-        )
-
-
-def _show_plan(made: AuditPlan, written: Path, file: str, as_json: bool) -> None:
+def _show_plan(
+    made: AuditPlan, written: Path, file: str, checked: list[Path], as_json: bool
+) -> None:
     if as_json:
         print_json(made.to_dict())
         return
@@ -274,7 +329,8 @@ def _show_plan(made: AuditPlan, written: Path, file: str, as_json: bool) -> None
     console.print(
         plain(
             f"Write 1 or 0 (or yes and no) into the column answer of {written}, nothing where "
-            f"nobody can tell; then: recoup audit evaluate {file} {written} --score ... --label ..."
+            f"nobody can tell; then: recoup audit evaluate "
+            f"{shlex.join([file, *map(str, checked), str(written)])}"
         )
     )
     print_written(console, [written])

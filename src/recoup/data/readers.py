@@ -192,13 +192,15 @@ def open_files(
     label: str | None = None,
     caller: str = "recoup",
     keep_order: bool = False,
+    as_is: str | None = None,
 ) -> Iterator[Any]:
     """Open the wanted columns of files as one DuckDB relation, joined by name.
 
     Every file must have them, once. Text is turned into numbers, whatever the kind of the file;
-    in the column ``label`` by the rule for labels.
+    in the column ``label`` by the rule for labels, and not in the column ``as_is``.
     """
     name = str(path)
+    numeric = [column for column in columns if column != as_is]
     columns = list(dict.fromkeys(columns))  # label and score may be one column
     for column in columns:
         _refuse_twins([other for other in columns if other.lower() == column.lower()], name)
@@ -211,7 +213,8 @@ def open_files(
             memory_limit=memory_limit, temp_directory=spill, preserve_insertion_order=keep_order
         ) as connection,
     ):
-        yield _as_numbers(opened(connection, files, columns), columns, name, label, caller)
+        relation = opened(connection, files, columns)
+        yield _as_numbers(relation, columns, numeric, name, label, caller)
 
 
 def read_columns(
@@ -550,14 +553,23 @@ def _pointer(name: str) -> str:
 
 
 def _as_numbers(
-    relation: Any, columns: Sequence[str], name: str, label: str | None, caller: str
+    relation: Any,
+    columns: Sequence[str],
+    numeric: Sequence[str],
+    name: str,
+    label: str | None,
+    caller: str,
 ) -> Any:
     """Turn the text among columns into numbers, naming a cell that is none.
 
     A column that holds only true and false, as pandas writes booleans, becomes 1 and 0.
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    texts = [column for column in columns if kinds[column].startswith(("VARCHAR", "ENUM"))]
+    texts = [
+        column
+        for column in columns
+        if column in numeric and kinds[column].startswith(("VARCHAR", "ENUM"))
+    ]
     if not texts:
         return relation
     # One pass over the files answers all questions.

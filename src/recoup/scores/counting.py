@@ -23,7 +23,7 @@ from recoup.data.readers import (
 from recoup.exceptions import InvalidInputError
 
 MANY_SCORES = 2_000_000
-EDGE_SAMPLE = 500_000
+BATCH = 1 << 17
 MAX_DECIMALS = 15
 GROUPS = {"labeled": 1, "unlabeled": 0, "negative": -1}
 
@@ -141,10 +141,11 @@ def bin_relation(
     sample_weight: str | None,
     keep: Sequence[float] = (),
     source: str = "the file",
-) -> tuple[FloatArray, list[NDArray[Any]], float]:
-    """Count a relation with very many scores in bins, without bringing its rows to Python.
+) -> tuple[FloatArray, list[NDArray[Any]], FloatArray]:
+    """Count a relation with very many scores in bins, without holding its rows in Python.
 
-    Counts at or above each threshold in ``keep``, and 0.5, stay exact.
+    The engine sorts, and rows pass by once. Bins are those of arrays of the same rows; counts at or
+    above each threshold in ``keep``, and 0.5, are exact.
     """
     _check_columns(nw.from_native(relation), label, score, sample_weight, source)
     if sample_weight is not None:
@@ -152,53 +153,112 @@ def bin_relation(
             "ScoreTable.from_file counts weighted rows only up to two million distinct scores. "
             "Pass decimals=6 to round the scores first."
         )
-    from recoup.scores.table import DEFAULT_BINS, _edges, _positions
-
     cell, value = f"{quoted(label)}::DOUBLE", f"{quoted(score)}::DOUBLE"
     # One group for whatever is no label: a wrong column may hold millions of different values.
-    group = f"CASE WHEN {cell} IN (1, 0, -1) THEN {cell}::INTEGER END"
+    group = f"CASE WHEN {cell} IN (1, 0, -1) THEN {cell}::TINYINT END"
     # The lowest score that a kept threshold selects becomes an edge, so that no bin is empty.
     lowest_kept = ", ".join(
         f"min({value}) FILTER ({value} >= '{float(threshold)!r}'::DOUBLE)"
         for threshold in (0.5, *keep)
     )
     summary = relation.aggregate(
-        f"{group}, count(*), max({value}), "
+        f"{group}, count(*), "
         f"count(*) FILTER (NOT coalesce(isfinite({value}), false)), "
-        f"any_value({cell}), min({value}), {lowest_kept}",
+        f"any_value({cell}), {lowest_kept}",
         group,
     ).fetchall()
-    total = sum(rows for _, rows, *_ in summary)
-    for number, n_rows, _, bad, example, *_ in summary:
+    sizes = {number: rows for number, rows, *_ in summary}
+    for number, n_rows, bad, example, *_ in summary:
         if number is None:
-            raise unknown_labels_error("ScoreTable", example, n_rows, total)
+            raise unknown_labels_error("ScoreTable", example, n_rows, sum(sizes.values()))
         if bad:
             raise InvalidInputError(
                 f"ScoreTable needs every score to be a finite number. Got {bad:,} missing or "
                 f"infinite ones in column {brief(score)!r} of {brief(source, 200)}. Drop or "
                 f"impute those rows first."
             )
-    kept = []
-    for number, rows, _, _, _, *lowest in summary:
-        # Any edges give a valid table, so a sample by hash is enough, and always the same.
-        every = max(rows // EDGE_SAMPLE, 1)
-        sample = relation.filter(f"{group} = {number} AND hash({quoted(score)}) % {every} = 0")
-        values = np.sort(sample.project(f"{value} AS v").fetchnumpy()["v"])
-        if len(values):
-            kept.append(values[_positions(len(values), DEFAULT_BINS, len(summary))])
-        kept.append(np.array([edge for edge in lowest if edge is not None]))
-    edges = _edges(kept)
-    # DuckDB's bins include their upper end; ours the lower one, hence the signs.
-    boundaries = ", ".join(repr(float(-edge)) for edge in edges[::-1])
-    counted = relation.aggregate(
-        f"{group}, histogram(-({value}), [{boundaries}]::DOUBLE[])", group
-    ).fetchall()
-    columns: list[NDArray[Any]] = [np.zeros(len(edges), np.intp) for _ in GROUPS]
-    slots = {number: slot for slot, number in enumerate(GROUPS.values())}
-    for number, histogram in counted:
-        places = np.searchsorted(edges, -np.fromiter(histogram.keys(), float))
-        columns[slots[number]][places] = np.fromiter(histogram.values(), np.intp)
-    return edges, columns, float(max(top for _, _, top, *_ in summary))
+    kept = [edge for *_, lowest in ((one[:4], one[4:]) for one in summary) for edge in lowest]
+    counted = _SortedRows(sizes, np.array([edge for edge in kept if edge is not None]))
+    ordered = relation.project(f"{group} AS g, {value} AS v").order("v")
+    # Releases before the deprecation know the older name alone.
+    read = getattr(ordered, "to_arrow_reader", None) or ordered.fetch_arrow_reader
+    for batch in read(BATCH):
+        counted.add(*(np.asarray(column) for column in batch.columns))
+    return counted.bins()
+
+
+class _SortedRows:
+    """Rows that pass by in the order of their scores, counted in bins.
+
+    Parameters
+    ----------
+    sizes : dict of int to int
+        Rows of each label.
+    kept : ndarray
+        Scores at which a bin must start, beside those at the ranks that a thinned table keeps.
+    """
+
+    def __init__(self, sizes: dict[int, int], kept: FloatArray) -> None:
+        from recoup.scores.table import DEFAULT_BINS, _positions
+
+        self._ranks = {
+            number: _positions(rows, DEFAULT_BINS, len(sizes)) for number, rows in sizes.items()
+        }
+        self._kept = kept
+        self._seen = dict.fromkeys(sizes, 0)
+        # The last score so far: more rows of it may follow.
+        self._last: tuple[FloatArray, NDArray[np.intp]] | None = None
+        self._edges: list[FloatArray] = []
+        self._counts: list[NDArray[np.intp]] = []
+        self._tops: list[FloatArray] = []
+
+    def add(self, labels: NDArray[Any], scores: FloatArray) -> None:
+        """Take the next rows."""
+        from recoup.scores.table import _run_starts
+
+        starts = _run_starts(scores)
+        distinct = scores[starts] + 0.0
+        counts = np.array(
+            [np.add.reduceat(labels == number, starts, dtype=np.intp) for number in GROUPS.values()]
+        )
+        if self._last is not None:
+            score, rows = self._last
+            if score[0] == distinct[0]:
+                counts[:, :1] += rows
+            else:
+                distinct, counts = np.append(score, distinct), np.hstack([rows, counts])
+        self._last = distinct[-1:], counts[:, -1:]
+        self._count(distinct[:-1], counts[:, :-1])
+
+    def bins(self) -> tuple[FloatArray, list[NDArray[Any]], FloatArray]:
+        """Return the lowest score of each bin, the counts of each label, and the highest score."""
+        if self._last is not None:
+            self._count(*self._last)
+            self._last = None
+        columns = np.hstack(self._counts)
+        return np.concatenate(self._edges), list(columns), np.concatenate(self._tops)
+
+    def _count(self, distinct: FloatArray, counts: NDArray[np.intp]) -> None:
+        if not len(distinct):
+            return
+        is_edge = np.isin(distinct, self._kept)
+        for column, number in zip(counts, GROUPS.values(), strict=True):
+            if number in self._ranks:
+                ends = self._seen[number] + np.cumsum(column)
+                ranks = self._ranks[number]
+                inside = ranks[np.searchsorted(ranks, self._seen[number]) :]
+                inside = inside[: np.searchsorted(inside, ends[-1])]
+                is_edge[np.searchsorted(ends, inside, side="right")] = True
+                self._seen[number] = int(ends[-1])
+        edges = np.flatnonzero(is_edge)
+        if not len(edges) or edges[0] > 0:  # what comes first belongs to the bin before
+            end = edges[0] if len(edges) else len(distinct)
+            self._counts[-1][:, -1] += counts[:, :end].sum(axis=1)
+            self._tops[-1][-1] = distinct[end - 1]
+        if len(edges):
+            self._edges.append(distinct[edges])
+            self._counts.append(np.add.reduceat(counts, edges, axis=1))
+            self._tops.append(distinct[np.append(edges[1:], len(distinct)) - 1])
 
 
 def _rounded(value: nw.Expr, decimals: int) -> nw.Expr:

@@ -225,8 +225,8 @@ class ScoreTable:
     ) -> ScoreTable:
         """Count the rows of CSV, Parquet or JSON lines files out of core, in DuckDB.
 
-        Files with more than two million distinct scores are binned inside the engine; rows never
-        reach Python.
+        Files with more than two million distinct scores are sorted in the engine, and counted in
+        the bins that arrays of the same rows have; rows come to Python a few at a time.
 
         Parameters
         ----------
@@ -299,12 +299,11 @@ class ScoreTable:
         return cls._assemble(edges, counts, centers, thinned=True)
 
     @classmethod
-    def _from_bins(cls, edges: FloatArray, columns: list[NDArray[Any]], top: float) -> ScoreTable:
-        filled = np.sum(columns, axis=0) > 0
-        centers = _midpoints(edges, np.append(edges[1:], top))
-        return cls._assemble(
-            edges[filled], [column[filled] for column in columns], centers[filled], thinned=True
-        )
+    def _from_bins(
+        cls, edges: FloatArray, columns: list[NDArray[Any]], tops: FloatArray
+    ) -> ScoreTable:
+        counts = columns if columns[2].any() else columns[:2]
+        return cls._assemble(edges, counts, _midpoints(edges, tops), thinned=True)
 
     @classmethod
     def _assemble(
