@@ -106,7 +106,8 @@ def write_plan(plan: AuditPlan, path: Path, kind: Literal["csv", "parquet"]) -> 
     -------
     Path
     """
-    frame = plan.to_frame()
+    # Who sees the score answers by it.
+    frame = plan.to_frame().drop(columns="score")
     if kind == "csv":
         frame["id"] = [no_formula(one) for one in frame["id"]]
         content = frame.to_csv(index=False).encode()
