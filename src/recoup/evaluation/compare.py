@@ -39,6 +39,7 @@ from recoup.metrics.area import auc_pu
 from recoup.metrics.rates import check_propensity_alone
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import LabelsAre, check_labels_are
 
 
 def compare(
@@ -58,6 +59,7 @@ def compare(
     sample_weight: ArrayLike | None = None,
     propensity: ArrayLike | None = None,
     scored: HowScored | None = None,
+    labels_are: LabelsAre = "unknown",
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
@@ -111,6 +113,8 @@ def compare(
     scored : {"once", "crossfit"}, optional
         ``"crossfit"`` for scores from models that the other rows have trained. Errors are then
         taken as the square root of 2 times as large, the most that this can make of them.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about, as for :func:`recoup.evaluate`. It is the same for all models.
 
     Returns
     -------
@@ -140,6 +144,7 @@ def compare(
     metric_spec(metric, "compare")
     check_scheme(scheme, "compare")
     check_confidence(confidence, "compare")
+    check_labels_are(labels_are, "compare")
     how = check_scored(scored, False, "compare")
     cut = read_cut(threshold, queue, recall)
     wanted = None
@@ -181,6 +186,7 @@ def compare(
             n_boot=n_boot,
             random_state=seed,
             scored=how,
+            labels_are=labels_are,
             **options,
         )
         for name in columns
