@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup.cli._options import AsJson, Confidence, FileArgument, Label, ReportPath, Seed
+from recoup.cli._light import with_light
+from recoup.cli._options import (
+    AsJson,
+    Confidence,
+    FileArgument,
+    Label,
+    LabelsAre,
+    ReportPath,
+    Seed,
+)
 from recoup.cli._output import (
     PAGES,
     check_output,
@@ -120,6 +129,7 @@ def evaluate(
     id_column: IdColumn = None,
     truth: Truth = "answer",
     confidence: Confidence = 0.95,
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     report: ReportPath = None,
@@ -132,7 +142,14 @@ def evaluate(
     with progress(f"Evaluating {score}", as_json):
         s, scores, ids = _read(file, score, label, id_column)
         audit = _answered(checked, s, scores, ids, truth)
-        found = run(s, scores, audit=audit, confidence=confidence, random_state=seed)
+        found = run(
+            s,
+            scores,
+            audit=audit,
+            confidence=confidence,
+            random_state=seed,
+            labels_are=labels_are,  # type: ignore[arg-type]
+        )
         written = []
         if report is not None:
             options: dict[str, Any] = {
@@ -141,13 +158,14 @@ def evaluate(
                 "id": id_column,
                 "truth": truth,
                 "confidence": confidence,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("audit evaluate", file, options)
             title = f"{score} in {Path(file).name}"
             written.append(Report(found, title, command=command).write(report))
     if as_json:
-        print_json(found.to_dict())
+        print_json(with_light(found))
         return
     _show_evaluation(found, audit, f"{score} in {Path(file).name}")
     print_written(stdout(), written)
@@ -258,6 +276,7 @@ def _show_plan(made: AuditPlan, written: Path, file: str, as_json: bool) -> None
 def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
+    from recoup.report.page.light import light_of
 
     audited = found.audit
     assert audited is not None
@@ -276,6 +295,8 @@ def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
     console = stdout()
     console.print(table)
     console.print(plain(audited.labels.text))
+    light = light_of(found)
+    console.print(plain(f"Reliability of what labels alone say: {light['word']}."))
     if audit.remaining:
         console.print(
             plain(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup.cli._light import print_light, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -16,6 +17,7 @@ from recoup.cli._options import (
     FileArgument,
     HowScored,
     Label,
+    LabelsAre,
     NBoot,
     PlotPath,
     PriorMethod,
@@ -85,6 +87,7 @@ def compare(
     n_boot: NBoot = 2000,
     weight: Weight = None,
     scored: HowScored = "once",
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -100,8 +103,10 @@ def compare(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     from recoup.evaluation.cuts import read_cut
     from recoup.evaluation.inputs import check_scored
+    from recoup.selection.how_labeled import check_labels_are
 
     check_scored(scored, False, "compare")
+    check_labels_are(labels_are, "compare")
     read_cut(as_threshold(threshold), queue, recall)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
@@ -127,6 +132,7 @@ def compare(
             random_state=seed,
             sample_weight=None if weight is None else columns[weight],
             scored=scored,  # type: ignore[arg-type]
+            labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{len(names)} models in {Path(file).name}"
         written = []
@@ -150,12 +156,17 @@ def compare(
                 "n-boot": n_boot,
                 "weight": weight,
                 "scored": scored,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("compare", file, options)
             written.append(Report(comparison, title, command=command).write(report))
     if as_json:
-        print_json(comparison.to_dict())
+        plain_values = comparison.to_dict()
+        plain_values["models"] = {
+            name: with_light(one) for name, one in comparison.evaluations.items()
+        }
+        print_json(plain_values)
         return
     console = stdout()
     _print_comparison(console, comparison, title)
@@ -165,6 +176,7 @@ def compare(
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
+    from recoup.report.page.light import light_of
     from recoup.report.page.models import comparison_sentences
 
     metric = comparison.metric
@@ -188,4 +200,6 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     console.print(table)
     for sentence in comparison_sentences(comparison):
         console.print(plain(sentence))
+    best = comparison.ranking[0]
+    print_light(console, light_of(comparison.evaluations[best]), best)
     print_notes(console, comparison.notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup.cli._light import print_light, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -17,6 +18,7 @@ from recoup.cli._options import (
     FileArgument,
     HowScored,
     Label,
+    LabelsAre,
     NBoot,
     PlotPath,
     PriorMethod,
@@ -65,6 +67,7 @@ def evaluate(
     n_boot: NBoot = 2000,
     weight: Weight = None,
     scored: HowScored = "once",
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -72,9 +75,11 @@ def evaluate(
 ) -> None:
     """Recover the true metrics of one scored table."""
     from recoup.evaluation.inputs import check_scored
+    from recoup.selection.how_labeled import check_labels_are
 
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
+    check_labels_are(labels_are, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
@@ -97,6 +102,7 @@ def evaluate(
             n_boot=n_boot,
             random_state=seed,
             scored=scored,  # type: ignore[arg-type]
+            labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
         written = []
@@ -116,12 +122,13 @@ def evaluate(
                 "n-boot": n_boot,
                 "weight": weight,
                 "scored": scored,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
             written.append(Report(evaluation, title, command=command).write(report))
     if as_json:
-        print_json(evaluation.to_dict())
+        print_json(with_light(evaluation))
         return
     console = stdout()
     _print_evaluation(console, evaluation, title)
@@ -145,7 +152,13 @@ def demo(
     with progress("Evaluating the example"):
         example = load_example()
         evaluation = run(
-            example.s, example.scores[score], alpha=example.alpha, beta=1.0, threshold="f1"
+            example.s,
+            example.scores[score],
+            alpha=example.alpha,
+            beta=1.0,
+            threshold="f1",
+            # The labels of the example were drawn at random among the spam.
+            labels_are="random",
         )
         # With the true labels nothing is hidden, and the same code gives the usual metrics.
         known = run(
@@ -224,6 +237,7 @@ def _print_evaluation(
     console.print(table)
     if open_range:
         console.print(plain(_why_open(evaluation)))
+    print_light(console, summary["verdict"]["light"])
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])
@@ -237,4 +251,8 @@ def _why_open(evaluation: Evaluation) -> str:
         reasons.append(
             "up to a tenth of the labels are wrong (--beta 1 says that they are checked)"
         )
-    return f"Possible: what the value may be if {' and '.join(reasons)}."
+    parts = [" and ".join(reasons)] if reasons else []
+    if evaluation.label_odds > 1:
+        odds = f"{evaluation.label_odds:g}"
+        parts.append(f"labels favor high or low scores with odds of up to {odds}")
+    return f"Possible: what the value may be if {', or if '.join(parts)}."

@@ -18,7 +18,7 @@ STRENGTHS = (1.0, 1.5, 2.0, 3.0, UNKNOWN_ODDS)
 SAID: dict[LabelsAre, str] = {
     "random": "Labels are said to be a random sample of the positives.",
     "biased": "Labels are said not to be a random sample of the positives.",
-    "unknown": "Nobody has said how labels came about (labels_are).",
+    "unknown": "Nobody has said how labels came about.",
 }
 
 
