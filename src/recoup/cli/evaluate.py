@@ -185,6 +185,7 @@ def demo(
     limits = "" if guess.interval is None else " ({:.3f} to {:.3f})".format(*guess.interval)
     console.print(
         plain(
+            f"The flags were drawn at random among the spam, so that labels are said to be random. "
             f"alpha was given here. Estimated from labels and scores alone it is "
             f"{guess.alpha:.3f}{limits}; the truth is {example.alpha:.3f}."
         )

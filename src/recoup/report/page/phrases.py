@@ -65,6 +65,12 @@ PHRASES = {
     "odds_left_out": "What the numbers could be does not include labels that favor some scores, "
     "since some labels are wrong. ",
     "odds_supposed": "labels that favor {side} scores, with odds of {odds}",
+    "odds_random": "labels that are a random sample",
+    "odds_no_interval": "Intervals at such odds take many draws: "
+    "Evaluation.selection_sensitivity has them.",
+    "odds": "How many times as high the odds of a label are at the highest scores as at the "
+    "lowest: 1 is a random sample of the positives, above 1 labels favor high scores, below 1 low "
+    "ones. Alpha stays where its slider is.",
     "open_figure": "{label} could be {range}",
     "could_be": "Could be {range} if {open}.",
     "alpha_given": "Alpha was given, not estimated from these scores: the numbers are as good as "

@@ -33,13 +33,13 @@ from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
 from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
-from recoup.selection.how_labeled import LabelsAre, check_labels_are
+from recoup.selection.how_labeled import BIASED_ODDS, LabelsAre, check_labels_are
 
 ROOM = Path(__file__).parents[1]
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
     *(f"page/{name}" for name in COMPUTING),
-    *("page/verdict.js", "page/pictures.js", "page/page.js"),
+    *("page/verdict.js", "page/pictures.js", "page/sorting.js", "page/wins.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -141,6 +141,7 @@ class Report:
             "rules": [vars(rule) for rule in RULES],
             "names": shown,
             "name_in_title": NAME_IN_TITLE,
+            "most_odds": BIASED_ODDS,
             "summaries": summaries,
             "comparison": versus,
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
