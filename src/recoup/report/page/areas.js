@@ -44,7 +44,7 @@ const AreaIntervals = (() => {
       ofUnlabeled += (squares[1][at] - negatives) * (moved - down) ** 2;
     }
     const [first, second] = sizes.map((size) => size / (size - 1));
-    return Math.sqrt(first * ofLabeled + second * ofUnlabeled);
+    return Math.sqrt(Math.max(first * ofLabeled + second * ofUnlabeled, 0));
   }
 
   // What one more unit of labeled and of unlabeled mass adds to both rates.
@@ -142,7 +142,7 @@ const AreaIntervals = (() => {
       const spread = (sizes[group] * sumOver(counts, squares)) / total + (0.5 - center) ** 2;
       variance += spread / (sizes[group] + 1) ** 2;
     });
-    const padded = logitInterval(center, Math.sqrt(variance), t);
+    const padded = logitInterval(center, Math.sqrt(Math.max(variance, 0)), t);
     return [Math.min(around[0], padded[0]), Math.max(around[1], padded[1])];
   }
 
