@@ -15,7 +15,7 @@ from recoup.metrics.curves import recovered_roc
 from recoup.metrics.feasible import feasible_kappas
 from recoup.metrics.measure import valid_value
 from recoup.metrics.spec import metric_spec
-from recoup.selection.how_labeled import LabelsAre
+from recoup.selection.how_labeled import LabelsAre, tilts_up_to
 from recoup.selection.tilt import fair_table, hidden_counts
 
 if TYPE_CHECKING:
@@ -112,12 +112,6 @@ def tilted_alpha_upper(evaluation: Evaluation, tilt: float) -> float:
     return min(limits.alpha_upper * tilted / plain, 1.0) if plain > 0 else limits.alpha_upper
 
 
-def tilts_left_open(evaluation: Evaluation) -> tuple[float, ...]:
-    """Return the strongest tilts that labels may have; none where they are a random sample."""
-    odds = evaluation.label_odds
-    return (odds, 1 / odds) if odds > 1 else ()
-
-
 def _limits_of_shares(evaluation: Evaluation) -> list[Limits]:
     """Limits at every alpha and beta that are left open."""
     given, prior = evaluation.given, evaluation.prior
@@ -140,7 +134,7 @@ def _limits_of_odds(evaluation: Evaluation) -> list[Limits]:
     """Limits at the strongest tilts that labels may have, at every alpha that is left open."""
     open_alpha, _ = open_shares(evaluation.given)
     found = []
-    for tilt in tilts_left_open(evaluation):
+    for tilt in tilts_up_to(evaluation.label_odds):
         alphas = list(evaluation.prior.range)
         if open_alpha:
             alphas = [0.0, tilted_alpha_upper(evaluation, tilt)]

@@ -28,7 +28,7 @@ from recoup.evaluation.estimates import (
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
-from recoup.evaluation.possible import tilted_alpha_upper, tilts_left_open
+from recoup.evaluation.possible import tilted_alpha_upper
 from recoup.evaluation.uncertainty import point_estimates
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
@@ -50,7 +50,7 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap, permuted_auc
 from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
-from recoup.selection.how_labeled import SAID, STRENGTHS, LabelsAre, odds_left_open
+from recoup.selection.how_labeled import SAID, STRENGTHS, LabelsAre, odds_left_open, tilts_up_to
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,7 +214,7 @@ class Evaluation:
         least, most = lower, upper
         if self.prior.estimate is not None:
             alphas = [self.feasibility.alpha_upper]
-            alphas += [tilted_alpha_upper(self, tilt) for tilt in tilts_left_open(self)]
+            alphas += [tilted_alpha_upper(self, tilt) for tilt in tilts_up_to(self.label_odds)]
             least, most = 0.0, max(upper, min(max(alphas), 1.0) * n)
         return HiddenPositives(count, lower, upper, least, most, n)
 

@@ -53,3 +53,28 @@ def odds_left_open(labels_are: LabelsAre) -> float:
     [1.0, 5.0, 20.0]
     """
     return {"random": 1.0, "unknown": UNKNOWN_ODDS, "biased": BIASED_ODDS}[labels_are]
+
+
+def tilts_up_to(odds: float) -> tuple[float, ...]:
+    """Return the tilts at the ends of what is possible: above 1 labels favor high scores.
+
+    With a large one the usual ones count too: where alpha changes with the odds, a metric may turn
+    around in between.
+
+    Parameters
+    ----------
+    odds : float
+        How many times the odds of a label may differ along the scores.
+
+    Returns
+    -------
+    tuple of float
+        Empty for labels that are a random sample.
+
+    Examples
+    --------
+    >>> tilts_up_to(5.0), tilts_up_to(1.0)
+    ((5.0, 0.2), ())
+    """
+    strengths = sorted({odds, min(odds, UNKNOWN_ODDS)} - {1.0})
+    return tuple(tilt for strength in strengths for tilt in (strength, 1 / strength))

@@ -32,7 +32,7 @@ from recoup.report.page.audited import OFFERED
 from recoup.report.page.light import labels_asked
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
-from recoup.selection.how_labeled import odds_left_open
+from recoup.selection.how_labeled import odds_left_open, tilts_up_to
 
 # How large the tables of all models together may be on the page, in bytes.
 TABLES_BYTES = 5_000_000
@@ -232,6 +232,7 @@ def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
             "alpha": alpha_open,
             "beta": beta_open,
             "odds": odds_left_open(evaluation.how_labeled),
+            "tilts": tilts_up_to(odds_left_open(evaluation.how_labeled)),
             "labels": labels_asked(evaluation),
             "rows": min(OFFERED, int(evaluation.n_unlabeled)),
         },

@@ -7,7 +7,7 @@ const Tilt = (() => {
 
   const { aucPu, countsOf, mixtureOf, properLosses, reversed, sum } = Values;
   const { aucInterval } = AreaIntervals;
-  const MOST_KEPT = 8;
+  const MOST_KEPT = 16;
 
   // Scores of the hidden positives, as many as there are labeled rows.
   function hiddenCounts(labeled, odds) {

@@ -37,7 +37,7 @@ const Uncertainty = (() => {
     if (most === 1) return [];
     const { smallest_gap: gap } = model.plausible;
     const known = position.own ? model.prior.range : [position.alpha];
-    return [most, 1 / most].flatMap((odds) => {
+    return model.open.tilts.flatMap((odds) => {
       const top = model.evaluation.feasibility.alpha_upper;
       const alphas = openAlpha ? [0, Math.min(top * Tilt.roomForAlpha(model, odds), 1)] : known;
       return alphas
