@@ -19,6 +19,7 @@ import pytest
 
 import recoup
 from commands import EXAMPLE, QUICK, assert_one_line, ramp, run, run_process, write_csv
+from recoup.cli._light import with_light
 from recoup.exceptions import ClippedEstimateWarning
 from recoup.metrics.spec import AREA_METRICS, POINT_METRICS
 from recoup.report.page.models import about_pair
@@ -39,6 +40,10 @@ def scores(folder):
 
 def evaluate(path, *args, score="p", label="flagged"):
     return run("evaluate", path, "--score", score, "--label", label, *QUICK, *args)
+
+
+def option_of(name):
+    return f"--{name.replace('_', '-')}"
 
 
 def test_evaluate_prints_table_and_plain_sentences():
@@ -63,7 +68,7 @@ def test_json_is_json_alone_and_equals_the_library(folder):
     direct = recoup.evaluate(example.s, example.scores["score_boosting"], alpha=0.3, n_boot=200)
     assert result.stderr == ""
     found = json.loads(result.stdout)
-    assert found == direct.to_dict()
+    assert found == with_light(direct)
     assert {"alpha", "beta", "scheme", "n_labeled", "n_unlabeled", "metrics"} <= set(found)
     assert {"pu", "recovered", "lower", "upper"} <= set(found["metrics"]["roc_auc"])
     assert (folder / "r.html").exists()
@@ -72,10 +77,11 @@ def test_json_is_json_alone_and_equals_the_library(folder):
 def test_every_option_of_evaluate_reaches_the_library(scores):
     s, score = ramp()
     given = {"beta": 0.9, "scheme": "case-control", "threshold": 0.3, "confidence": 0.8}
-    options = [word for key, value in given.items() for word in (f"--{key}", value)]
+    given["labels_are"] = "biased"
+    options = [word for key, value in given.items() for word in (option_of(key), value)]
     result = evaluate(scores, "--alpha-interval", 0.1, 0.2, *options, "--seed", 7, "--json")
     direct = recoup.evaluate(s, score, alpha=(0.1, 0.2), n_boot=200, random_state=7, **given)
-    assert json.loads(result.stdout) == direct.to_dict()
+    assert json.loads(result.stdout) == with_light(direct)
 
 
 def test_weights_equal_repeated_rows(folder):
@@ -118,7 +124,50 @@ def test_compare_json_equals_the_library():
         threshold=0.1,
         n_boot=200,
     )
-    assert json.loads(result.stdout) == json.loads(json.dumps(direct.to_dict()))
+    assert_same_comparison(result, direct)
+
+
+def assert_same_comparison(result, direct):
+    models = {name: with_light(one) for name, one in direct.evaluations.items()}
+    expected = direct.to_dict() | {"models": models}
+    assert json.loads(result.stdout) == json.loads(json.dumps(expected))
+
+
+@pytest.mark.parametrize("word", ["random", "biased", "unknown"])
+def test_commands_say_how_far_labels_can_be_relied_on(folder, word):
+    given = ("--alpha", 0.3167, "--beta", 1, "--threshold", 0.02, "--labels-are", word)
+    result = evaluate(EXAMPLE, *given, "--report", "r.html", score="score_boosting")
+    text = " ".join(result.stdout.split())
+    expected = {
+        "random": "Reliability: good (green). The labeled rows are said to be a random sample",
+        "biased": "Reliability: do not rely on this (red). The labeled rows are said not to be",
+        "unknown": "Reliability: use with care (amber). Nobody has said how labels came about. "
+        "What the numbers could be includes labels that favor high or low scores, with odds up to "
+        "5 times as high at one end as at the other. Checking about 120 rows by hand would settle "
+        "it (recoup audit plan).",
+    }
+    assert expected[word] in text
+    odds = {"random": "", "biased": "odds of up to 20", "unknown": "odds of up to 5"}[word]
+    assert ("Possible: what the value may be if labels favor high or low scores with" in text) == (
+        bool(odds)
+    )
+    assert odds in text
+    assert f"--labels-are {word}" in (folder / "r.html").read_text()
+    light = json.loads(evaluate(EXAMPLE, *given, "--json", score="score_boosting").stdout)["light"]
+    levels = {"random": "green", "biased": "red", "unknown": "amber"}
+    assert light["level"] == levels[word]
+    assert {"code", "level", "text"} <= set(light["reasons"][0])
+    both = ("--score", "score_boosting", "--score", "score_logistic", "--label", "flagged")
+    compared = run("compare", EXAMPLE, *both, *given[:4], *given[6:], *QUICK)
+    assert "Reliability of score_boosting: " in " ".join(compared.stdout.split())
+
+
+def test_another_word_for_labels_is_refused_in_one_line(scores):
+    for command in ("evaluate", "compare"):
+        both = ("--score", "p", "--score", "q") if command == "compare" else ("--score", "p")
+        result = run(command, scores, *both, "--label", "flagged", "--labels-are", "fair")
+        assert result.exit_code == 2
+        assert "needs labels_are to be 'random', 'biased' or 'unknown'" in result.stderr
 
 
 def test_compare_three_models_corrects_for_many_comparisons(scores):
@@ -516,6 +565,8 @@ def test_demo_holds_result_against_the_truth(bare, folder):
     assert "The truth lies in" in text
     assert "Estimated from labels and scores alone it is 0." in text
     assert "the truth is 0.317." in text
+    assert "Reliability: good (green)." in text
+    assert "The flags were drawn at random among the spam" in text
     written = sorted(path.name for path in (folder / "deep/demo").iterdir())
     assert written == ["audited.html", "evaluation.png", "report.html"]
 
@@ -628,7 +679,7 @@ def test_compare_takes_a_queue_and_weights(folder):
         sample_weight=weights,
         n_boot=200,
     )
-    assert json.loads(result.stdout) == json.loads(json.dumps(direct.to_dict()))
+    assert_same_comparison(result, direct)
     twice = run(*both, "--queue", 10, "--recall", 0.5, *QUICK)
     assert twice.exit_code == 2
     assert "Got queue and recall" in " ".join(twice.stderr.split())

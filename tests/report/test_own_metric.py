@@ -16,6 +16,7 @@ from recoup.bench import Plan, Store
 from recoup.bench.store import export
 from recoup.bench.trial import measure_trial
 from recoup.bench.worker import execute
+from recoup.cli._light import with_light
 from recoup.metrics import make_scorer, point_metric
 from recoup.metrics.bounds import bounds_at, metric_bounds
 from recoup.metrics.spec import METRICS, forget_metric
@@ -135,7 +136,7 @@ def test_commands_know_both(example, metric):
     where = ["--label", "flagged", "--alpha", str(example.alpha), "--threshold", "0.4", *QUICK]
     one = run("evaluate", EXAMPLE, "--score", MODELS[0], *where, "--json")
     assert one.exit_code == 0, one.stderr
-    assert json.loads(one.stdout) == evaluated(example, example.alpha).to_dict()
+    assert json.loads(one.stdout) == with_light(evaluated(example, example.alpha))
     assert json.loads(one.stdout)["metrics"][metric]["label"] == METRICS[metric].label
     columns = [word for name in MODELS for word in ("--score", name)]
     both = run("compare", EXAMPLE, *columns, "--metric", metric, *where, "--json")

@@ -361,6 +361,8 @@ def estimated(rng: np.random.Generator, world: World, labels: int, both: bool) -
         beta="estimate" if both else 1.0,
         threshold=threshold,
         n_boot=0,
+        # The labels of these worlds are drawn at random.
+        labels_are="random",
         random_state=int(rng.integers(2**31)),
     )
     truth = world.truth(threshold)

@@ -85,6 +85,16 @@ CheckedId = Annotated[
 CheckedTruth = Annotated[
     str, typer.Option("--truth", help="Column of the checked files with the answers.")
 ]
+LabelsAre = Annotated[
+    str,
+    typer.Option(
+        "--labels-are",
+        metavar="random|biased|unknown",
+        help="How labels came about. random: labeled rows are a random sample of the positives; "
+        "biased: they are not, as where people look at the clearest cases; unknown: what is "
+        "possible includes labels that favor some scores.",
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 NBoot = Annotated[
     int,

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recoup._core.checks import brief
+from recoup.cli._light import with_light
 from recoup.cli._options import (
     AsJson,
     Confidence,
     FileArgument,
     Label,
+    LabelsAre,
     ReportPath,
     SchemeOption,
     Seed,
@@ -172,6 +174,7 @@ def evaluate(
     id_column: SameId = None,
     truth: Truth = "answer",
     confidence: Confidence = 0.95,
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     report: ReportPath = None,
@@ -196,6 +199,7 @@ def evaluate(
             scheme=basis.scheme,
             confidence=confidence,
             random_state=seed,
+            labels_are=labels_are,  # type: ignore[arg-type]
         )
         columns = basis.columns or {}
         title = f"{columns.get('score')} in {Path(file).name}"
@@ -204,12 +208,13 @@ def evaluate(
             options: dict[str, Any] = columns | {
                 "truth": truth,
                 "confidence": confidence,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("audit evaluate", file, options, *checked)
             written.append(Report(found, title, command=command).write(report))
     if as_json:
-        print_json(found.to_dict())
+        print_json(with_light(found))
         return
     _show_evaluation(found, audit, title)
     print_written(stdout(), written)
@@ -339,6 +344,7 @@ def _show_plan(
 def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
+    from recoup.report.page.light import light_of
 
     audited = found.audit
     assert audited is not None
@@ -359,6 +365,8 @@ def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
     console.print(plain(audited.labels.text))
     if audited.right_labels is not None:
         console.print(plain(audited.right_labels.text))
+    light = light_of(found)
+    console.print(plain(f"Reliability of what labels alone say: {light['word']}."))
     if audit.remaining:
         console.print(
             plain(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recoup.cli._light import print_light, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -19,6 +20,7 @@ from recoup.cli._options import (
     FileArgument,
     HowScored,
     Label,
+    LabelsAre,
     NBoot,
     PlotPath,
     PriorMethod,
@@ -91,6 +93,7 @@ def compare(
     checked: CheckedFiles = None,
     id_column: CheckedId = None,
     truth: CheckedTruth = "answer",
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -106,8 +109,10 @@ def compare(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "compare")
     from recoup.evaluation.cuts import read_cut
     from recoup.evaluation.inputs import check_scored
+    from recoup.selection.how_labeled import check_labels_are
 
     check_scored(scored, False, "compare")
+    check_labels_are(labels_are, "compare")
     read_cut(as_threshold(threshold), queue, recall)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
@@ -141,6 +146,7 @@ def compare(
             sample_weight=None if weight is None else columns[weight],
             scored=scored,  # type: ignore[arg-type]
             audit=audit,
+            labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{len(names)} models in {Path(file).name}"
         written = []
@@ -167,12 +173,17 @@ def compare(
                 "checked": [str(path) for path in checked or []],
                 "id": id_column,
                 "truth": truth if checked else None,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("compare", file, options)
             written.append(Report(comparison, title, command=command).write(report))
     if as_json:
-        print_json(comparison.to_dict())
+        plain_values = comparison.to_dict()
+        plain_values["models"] = {
+            name: with_light(one) for name, one in comparison.evaluations.items()
+        }
+        print_json(plain_values)
         return
     console = stdout()
     _print_comparison(console, comparison, title)
@@ -182,6 +193,7 @@ def compare(
 def _print_comparison(console: Console, comparison: Comparison, title: str) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.metrics.spec import metric_spec
+    from recoup.report.page.light import light_of
     from recoup.report.page.models import comparison_sentences
 
     metric = comparison.metric
@@ -206,6 +218,8 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     for sentence in comparison_sentences(comparison):
         console.print(plain(sentence))
     _print_audited(console, comparison)
+    best = comparison.ranking[0]
+    print_light(console, light_of(comparison.evaluations[best]), best)
     print_notes(console, comparison.notes)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from recoup.cli._demo import TITLE as CHECKED_TITLE
 from recoup.cli._demo import DemoAudit
+from recoup.cli._light import print_light, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -19,6 +20,7 @@ from recoup.cli._options import (
     FileArgument,
     HowScored,
     Label,
+    LabelsAre,
     NBoot,
     PlotPath,
     PriorMethod,
@@ -67,6 +69,7 @@ def evaluate(
     n_boot: NBoot = 2000,
     weight: Weight = None,
     scored: HowScored = "once",
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -74,9 +77,11 @@ def evaluate(
 ) -> None:
     """Recover the true metrics of one scored table."""
     from recoup.evaluation.inputs import check_scored
+    from recoup.selection.how_labeled import check_labels_are
 
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
+    check_labels_are(labels_are, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
@@ -99,6 +104,7 @@ def evaluate(
             n_boot=n_boot,
             random_state=seed,
             scored=scored,  # type: ignore[arg-type]
+            labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
         written = []
@@ -118,6 +124,7 @@ def evaluate(
                 "n-boot": n_boot,
                 "weight": weight,
                 "scored": scored,
+                "labels-are": labels_are,
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)
@@ -129,7 +136,7 @@ def evaluate(
             )
             written.append(page.write(report))
     if as_json:
-        print_json(evaluation.to_dict())
+        print_json(with_light(evaluation))
         return
     console = stdout()
     _print_evaluation(console, evaluation, title)
@@ -153,7 +160,13 @@ def demo(
     with progress("Evaluating the example"):
         example = load_example()
         evaluation = run(
-            example.s, example.scores[score], alpha=example.alpha, beta=1.0, threshold="f1"
+            example.s,
+            example.scores[score],
+            alpha=example.alpha,
+            beta=1.0,
+            threshold="f1",
+            # The labels of the example were drawn at random among the spam.
+            labels_are="random",
         )
         # With the true labels nothing is hidden, and the same code gives the usual metrics.
         known = run(
@@ -184,6 +197,7 @@ def demo(
     limits = "" if guess.interval is None else " ({:.3f} to {:.3f})".format(*guess.interval)
     console.print(
         plain(
+            f"The flags were drawn at random among the spam, so that labels are said to be random. "
             f"alpha was given here. Estimated from labels and scores alone it is "
             f"{guess.alpha:.3f}{limits}; the truth is {example.alpha:.3f}."
         )
@@ -253,6 +267,7 @@ def _print_evaluation(
     console.print(table)
     if open_range:
         console.print(plain(_why_open(evaluation)))
+    print_light(console, summary["verdict"]["light"])
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])
@@ -266,4 +281,8 @@ def _why_open(evaluation: Evaluation) -> str:
         reasons.append(
             "up to a tenth of the labels are wrong (--beta 1 says that they are checked)"
         )
-    return f"Possible: what the value may be if {' and '.join(reasons)}."
+    parts = [" and ".join(reasons)] if reasons else []
+    if evaluation.label_odds > 1:
+        odds = f"{evaluation.label_odds:g}"
+        parts.append(f"labels favor high or low scores with odds of up to {odds}")
+    return f"Possible: what the value may be if {', or if '.join(parts)}."

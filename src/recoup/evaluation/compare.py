@@ -41,6 +41,7 @@ from recoup.metrics.area import auc_pu
 from recoup.metrics.rates import check_propensity_alone
 from recoup.metrics.spec import metric_spec
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import LabelsAre, check_labels_are
 
 if TYPE_CHECKING:
     from recoup.audit import Audit
@@ -64,6 +65,7 @@ def compare(
     propensity: ArrayLike | None = None,
     scored: HowScored | None = None,
     audit: Audit | None = None,
+    labels_are: LabelsAre = "unknown",
 ) -> Comparison:
     """Compare models that scored the same positive-unlabeled rows.
 
@@ -123,6 +125,8 @@ def compare(
         difference then has a value and an interval that hold whatever the labels are, in
         ``Comparison.audit``; the same answers judge all models, so that what chance does to them
         cancels. Alpha may then be left out, and is estimated for what the labels alone say.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about, as for :func:`recoup.evaluate`. It is the same for all models.
 
     Returns
     -------
@@ -152,6 +156,7 @@ def compare(
     metric_spec(metric, "compare")
     check_scheme(scheme, "compare")
     check_confidence(confidence, "compare")
+    check_labels_are(labels_are, "compare")
     how = check_scored(scored, False, "compare")
     if audit is not None:
         from recoup.audit.placing import check_audit
@@ -198,6 +203,7 @@ def compare(
             n_boot=n_boot,
             random_state=seed,
             scored=how,
+            labels_are=labels_are,
             **options,
         )
         for name in columns

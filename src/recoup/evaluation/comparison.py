@@ -16,6 +16,7 @@ from recoup.evaluation.cuts import Cut
 from recoup.evaluation.differences import Difference, difference_between
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.spec import metric_spec
+from recoup.selection.how_labeled import SAID, LabelsAre
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,12 +85,18 @@ class Comparison:
         order = ", ".join(
             f"{name} {self.evaluations[name][self.metric].recovered:.3f}" for name in self.ranking
         )
-        return f"Comparison({self.metric}: {order})"
+        said = "" if self.labels_are == "unknown" else f", labels_are={self.labels_are!r}"
+        return f"Comparison({self.metric}: {order}{said})"
 
     @property
     def prior_estimate(self) -> PriorEstimate | None:
         """What alpha was estimated by, the same for all models; None if it was given."""
         return next(iter(self.evaluations.values())).prior_estimate
+
+    @property
+    def labels_are(self) -> LabelsAre:
+        """How labels came about, as was said to :func:`recoup.compare`."""
+        return next(iter(self.evaluations.values())).labels_are
 
     @property
     def ranking(self) -> list[str]:
@@ -151,6 +158,7 @@ class Comparison:
                 "metric": self.metric,
                 "at": vars(self.at) | {"words": str(self.at)},
                 "prior": next(iter(self.evaluations.values())).prior.described(),
+                "labels_are": self.labels_are,
                 "ranking": self.ranking,
                 "models": {name: one.to_dict() for name, one in self.evaluations.items()},
                 "differences": [vars(item) for item in self.differences],
@@ -176,7 +184,8 @@ class Comparison:
             html_table(
                 models,
                 f"Models by {label}, at {self.at}; alpha {one.prior}; "
-                f"{one.n_labeled:,.0f} labeled and {one.n_unlabeled:,.0f} unlabeled rows",
+                f"{one.n_labeled:,.0f} labeled and {one.n_unlabeled:,.0f} unlabeled rows. "
+                f"{SAID[self.labels_are]}",
             )
         ]
         if any(item.metric == self.metric for item in self.differences):

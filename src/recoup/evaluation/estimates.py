@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,8 +51,10 @@ class Estimate:
         value and its limits are lower by it. 0 where the threshold was given.
     possible_lower : float
         Lowest value if what nobody has checked is allowed for: an alpha that was estimated may be
-        any that the scores allow, and up to a tenth of the labels may be wrong unless beta was
-        given. The lower limit itself where nothing is left open.
+        any that the scores allow, up to a tenth of the labels may be wrong unless beta was given,
+        and labels may favor high or low scores unless they are known to be a random sample of the
+        positives (:attr:`Evaluation.label_odds`). The lower limit itself where nothing is left
+        open.
     possible_upper : float
         Highest value likewise.
     """
@@ -80,7 +82,6 @@ class Estimate:
         recovered: float | None = None,
         bounds: tuple[float, float] = (np.nan, np.nan),
         optimism: float = 0.0,
-        possible: tuple[float, float] | None = None,
     ) -> Estimate:
         """Bring a raw value and its limits into the metric's range.
 
@@ -100,8 +101,6 @@ class Estimate:
             What the ranks of the labeled rows allow.
         optimism : float, default=0.0
             What choosing the threshold on these rows adds to the value; taken off again.
-        possible : (float, float), optional
-            Limits that allow for what nobody has checked. By default those of the interval.
 
         Returns
         -------
@@ -110,39 +109,54 @@ class Estimate:
         """
         spec = metric_spec(key, "Estimate")
         value = spec.clip((raw if recovered is None else recovered) - optimism)
-
-        def inside(low: float, high: float) -> tuple[float, float]:
-            # An interval that lies outside the range altogether is no certainty: at the end of the
-            # range it keeps the width that it has.
-            low, high = low - optimism, high - optimism
-            if optimism:
-                # What the choice adds is known on average only: this one may have added nothing,
-                # or twice as much.
-                center, room = raw - optimism, abs(optimism)
-                low, high = mover(center, [(low, high), (center - room, center + room)])
-            low = min(low, spec.high - (raw - optimism - low)) if low > spec.high else low
-            high = max(high, spec.low + (high - raw + optimism)) if high < spec.low else high
-            return min(spec.clip(low), value), max(spec.clip(high), value)
-
-        missing = np.nan, np.nan
-        low, high = missing if np.isnan(limits).any() else inside(*limits)
-        if possible is not None and not np.isnan(limits).any():
-            wide = inside(*possible)
-            wide = min(wide[0], low), max(wide[1], high)
-        else:
-            wide = low, high
-        return cls(
+        plain = cls(
             key,
             spec.label,
             float(pu),
             float(value),
             float(raw),
-            low,
-            high,
-            *bounds,
-            optimism,
-            *wide,
+            bound_lower=bounds[0],
+            bound_upper=bounds[1],
+            optimism=optimism,
         )
+        if np.isnan(limits).any():
+            return plain
+        low, high = plain._inside(*limits)
+        return replace(plain, lower=low, upper=high, possible_lower=low, possible_upper=high)
+
+    def allowing(self, possible: tuple[float, float] | None) -> Estimate:
+        """Return the same estimate with other limits of what is possible.
+
+        Parameters
+        ----------
+        possible : (float, float) or None
+            Limits that allow for what nobody has checked, as raw values. Those of the interval
+            stay inside, and are all there is where nothing is left open.
+
+        Returns
+        -------
+        Estimate
+        """
+        low, high = self.lower, self.upper
+        if possible is not None and not np.isnan([low, high]).any():
+            least, most = self._inside(*possible)
+            low, high = min(least, low), max(most, high)
+        return replace(self, possible_lower=low, possible_upper=high)
+
+    def _inside(self, low: float, high: float) -> tuple[float, float]:
+        """Bring raw limits into the metric's range, so that they hold the recovered value."""
+        spec, center = metric_spec(self.key, "Estimate"), self.raw - self.optimism
+        low, high = low - self.optimism, high - self.optimism
+        if self.optimism:
+            # What the choice adds is known on average only: this one may have added nothing, or
+            # twice as much.
+            room = abs(self.optimism)
+            low, high = mover(center, [(low, high), (center - room, center + room)])
+        # An interval that lies outside the range altogether is no certainty: at the end of the
+        # range it keeps the width that it has.
+        low = min(low, spec.high - (center - low)) if low > spec.high else low
+        high = max(high, spec.low + (high - center)) if high < spec.low else high
+        return min(spec.clip(low), self.recovered), max(spec.clip(high), self.recovered)
 
     def __repr__(self) -> str:
         """Show the value with its interval."""

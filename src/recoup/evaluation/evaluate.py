@@ -24,7 +24,7 @@ from recoup.evaluation.inputs import (
     read_threshold,
 )
 from recoup.evaluation.notes import chosen_note, notes_on
-from recoup.evaluation.possible import PLAUSIBLE_BETA, possible_limits
+from recoup.evaluation.possible import PLAUSIBLE_BETA, with_possible
 from recoup.evaluation.results import Evaluation
 from recoup.evaluation.uncertainty import uncertainty
 from recoup.evaluation.unchecked_labels import unchecked_labels_note
@@ -39,6 +39,7 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import LabelsAre, check_labels_are
 
 if TYPE_CHECKING:
     from recoup.audit import Audit
@@ -62,6 +63,7 @@ def evaluate(
     propensity: ArrayLike | None = None,
     scored: HowScored | None = None,
     audit: Audit | None = None,
+    labels_are: LabelsAre = "unknown",
 ) -> Evaluation:
     """Recover how good a classifier really is from positive-unlabeled scores.
 
@@ -112,6 +114,13 @@ def evaluate(
         Rows that somebody checked (:func:`recoup.audit.plan`). They give every metric a value and
         an interval that hold whatever the labels are, in ``Evaluation.audit``. Alpha may then be
         left out, and is estimated for what the labels alone say; the threshold is the plan's.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about: ``"random"`` if the labeled rows are a random sample of the
+        positives, ``"biased"`` if you know that they are not, ``"unknown"`` if nobody has said.
+        Intervals stay what they are. What is possible (``possible_lower``, ``possible_upper``)
+        includes labels that favor high or low scores, unless they are random, and a report is
+        then at best amber (:attr:`Evaluation.label_odds`). An audit that can tell decides instead;
+        with ``propensity`` the propensities say it.
 
     Returns
     -------
@@ -136,6 +145,7 @@ def evaluate(
         raise InvalidInputError(
             f"evaluate needs n_boot to be a whole number from 0. Got {brief(n_boot)}."
         )
+    check_labels_are(labels_are, "evaluate")
     rng = as_generator(random_state, "evaluate")
     if audit is not None:
         alpha, threshold = audited_defaults(audit, alpha, threshold, propensity, sample_weight)
@@ -154,7 +164,7 @@ def evaluate(
     given = read_input(
         s, scores, alpha, beta, scheme, keep, sample_weight, propensity, estimated, confidence
     )
-    given = replace(given, crossfitted=crossfitted, scored=scored)
+    given = replace(given, crossfitted=crossfitted, scored=scored, labels_are=labels_are)
     prior = given.prior
     table, naive = given.exact.thin(DEFAULT_BINS, keep), given.naive.thin(DEFAULT_BINS, keep)
     mixture = given.mixture(table, prior.alpha)
@@ -175,7 +185,6 @@ def evaluate(
     times = given.widening(mixture, cut)
     limits = uncertainty(table, prior, scheme, cut, confidence, times)
     feasibility = feasibility_of(given, confidence)
-    possible = possible_limits(given, table, feasibility, cut, confidence, limits, times)
     extremes: dict[str, tuple[float, float]] = {}
     if prior.beta == 1 and propensity is None:
         counts = given.counts.thin(DEFAULT_BINS, keep)
@@ -193,7 +202,6 @@ def evaluate(
             value,
             extremes.get(key, unknown),
             shift.get(key, 0.0),
-            possible.get(key),
         )
         for key, (raw, value) in recovered.items()
     }
@@ -226,9 +234,9 @@ def evaluate(
         n_boot=int(n_boot),
         seed=int(rng.integers(2**32)),
     )
-    if audit is None:
-        return found
-    return with_audit(found, audit, s, scores)
+    if audit is not None:
+        found = with_audit(found, audit, s, scores)
+    return with_possible(found)
 
 
 def _choose_threshold(

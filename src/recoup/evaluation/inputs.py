@@ -19,6 +19,7 @@ from recoup.metrics.rates import Mixture, check_propensity_alone, propensity_tab
 from recoup.metrics.spec import evaluated_specs
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import LabelsAre
 
 HowScored: TypeAlias = Literal["once", "crossfit"]
 
@@ -51,6 +52,8 @@ class Given:
         Where the scores come from, if they were given so.
     scored : {"once", "crossfit"}, default="once"
         Whether one model scored all rows, or models that the other rows trained did.
+    labels_are : {"random", "biased", "unknown"}, default="unknown"
+        How labels came about, as the user said.
     """
 
     counts: ScoreTable
@@ -63,6 +66,7 @@ class Given:
     labels_checked: bool = True
     crossfitted: CrossfitScores | None = None
     scored: HowScored = "once"
+    labels_are: LabelsAre = "unknown"
 
     @classmethod
     def of(

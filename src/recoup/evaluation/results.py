@@ -28,6 +28,7 @@ from recoup.evaluation.estimates import (
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given, as_precise_as_scores
+from recoup.evaluation.possible import tilted_alpha_upper
 from recoup.evaluation.uncertainty import point_estimates
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
@@ -49,6 +50,7 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap, permuted_auc
 from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import SAID, STRENGTHS, LabelsAre, odds_left_open, tilts_up_to
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,10 +144,11 @@ class Evaluation:
     def __repr__(self) -> str:
         """Show the number people ask for first, and what it rests on."""
         auc = self["roc_auc"]
+        said = "" if self.labels_are == "unknown" else f", labels_are={self.labels_are!r}"
         return (
             f"Evaluation(roc_auc={auc.recovered:.3f} [{auc.lower:.3f}, {auc.upper:.3f}], "
             f"pu={auc.pu:.3f}, alpha={self.prior}, beta={self.beta:.4g}, "
-            f"n={self.n_labeled:,.0f}+{self.n_unlabeled:,.0f})"
+            f"n={self.n_labeled:,.0f}+{self.n_unlabeled:,.0f}{said})"
         )
 
     def _repr_html_(self) -> str:
@@ -160,7 +163,7 @@ class Evaluation:
             f"{said}alpha {self.prior}{beta}; "
             f"{self.n_labeled:,.0f} labeled, {self.n_unlabeled:,.0f} unlabeled rows{negatives}; "
             f"threshold {self.threshold:.4g}; intervals and bounds at "
-            f"{show_percent(self.confidence)}.",
+            f"{show_percent(self.confidence)}. {SAID[self.labels_are]}",
             self.notes,
             checked,
         )
@@ -170,6 +173,32 @@ class Evaluation:
         """What alpha was estimated by, with its interval and doubts; None if it was given."""
         found: PriorEstimate | None = self.prior.estimate
         return found
+
+    @property
+    def labels_are(self) -> LabelsAre:
+        """How labels came about, as was said to :func:`recoup.evaluate`."""
+        return self.given.labels_are
+
+    @property
+    def how_labeled(self) -> LabelsAre:
+        """How labels came about: as the audit found where it can tell, else as was said."""
+        if self.audit is not None and self.audit.labels.code != "cannot-tell":
+            return "random" if self.audit.labels.code == "random" else "biased"
+        return self.given.labels_are
+
+    @property
+    def label_odds(self) -> float:
+        """How many times the odds of a label may differ along the scores.
+
+        Between the positives with the highest and with the lowest scores, in what is possible
+        (``possible_lower``, ``possible_upper``): 1 if labels are a random sample of the positives,
+        5 where nobody has said so, and 20 if they are not. Also 1 where recoup knows no metrics
+        for labels that favor some scores: with beta below 1, and with propensities, which say
+        themselves how labels came about.
+        """
+        if self.given.by_propensity or self.beta != 1:
+            return 1.0
+        return odds_left_open(self.how_labeled)
 
     @cached_property
     def hidden(self) -> HiddenPositives:
@@ -190,7 +219,9 @@ class Evaluation:
         lower, upper = float(np.clip(lower, 0.0, n)), float(np.clip(upper, 0.0, n))
         least, most = lower, upper
         if self.prior.estimate is not None:
-            least, most = 0.0, max(upper, min(self.feasibility.alpha_upper, 1.0) * n)
+            alphas = [self.feasibility.alpha_upper]
+            alphas += [tilted_alpha_upper(self, tilt) for tilt in tilts_up_to(self.label_odds)]
+            least, most = 0.0, max(upper, min(max(alphas), 1.0) * n)
         return HiddenPositives(count, lower, upper, least, most, n)
 
     @cached_property
@@ -420,7 +451,7 @@ class Evaluation:
 
     def selection_sensitivity(
         self,
-        strengths: ArrayLike = (1.0, 1.5, 2.0, 3.0, 5.0),
+        strengths: ArrayLike = STRENGTHS,
         direction: Literal["high", "low", "both"] = "both",
     ) -> SelectionSensitivity:
         """Recover every metric again, with its interval, for labels that favor some scores.
@@ -518,6 +549,9 @@ class Evaluation:
                 "pi_interval": self.pi_interval,
                 "hidden": vars(self.hidden),
                 "labels_checked": self.given.labels_checked,
+                "labels_are": self.labels_are,
+                "how_labeled": self.how_labeled,
+                "label_odds": self.label_odds,
                 "scheme": self.scheme,
                 "threshold": self.threshold,
                 "confidence": self.confidence,

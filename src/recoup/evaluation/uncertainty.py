@@ -18,7 +18,13 @@ from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu, loss_means, proper_value
 from recoup.metrics.bands import moved_curve, observed_curve, share_limits
 from recoup.metrics.curves import recovered_roc
-from recoup.metrics.influence import Influence, influence_of, rows_behind, standard_error
+from recoup.metrics.influence import (
+    Influence,
+    auc_effects,
+    influence_of,
+    rows_behind,
+    standard_error,
+)
 from recoup.metrics.intervals import Ends
 from recoup.metrics.measure import raw_value
 from recoup.metrics.observed import ObservedShares, group_shares, moved_mixture
@@ -31,6 +37,8 @@ from recoup.scores.table import ScoreTable
 N_DRAWS, N_CURVES = 1000, 60
 
 Limits = dict[str, tuple[float, float]]
+# AUC_pu and its limits.
+ObservedAuc = tuple[float, tuple[float, float]]
 # By how much intervals are wider than for independent rows, by key of the metric.
 Factors = Mapping[str, Any]
 
@@ -42,6 +50,7 @@ def uncertainty(
     threshold: float,
     confidence: float,
     times: Factors | None = None,
+    along_curves: bool = True,
 ) -> Limits:
     """Intervals of all metrics.
 
@@ -59,6 +68,8 @@ def uncertainty(
         Level of the intervals.
     times : dict of str to float, optional
         By how much rows that are not independent widen the interval of each metric.
+    along_curves : bool, default=True
+        Whether to find those of areas along a curve and of proper scores too, which take longest.
 
     Returns
     -------
@@ -69,13 +80,16 @@ def uncertainty(
     points = point_estimates(table, prior, scheme, np.array([threshold]), confidence, times)
     limits = {key: (float(low[0]), float(high[0])) for key, (_, low, high) in points.items()}
     specs = evaluated_specs("area", "proper", probabilities=table.holds_probabilities)
+    if not along_curves:
+        specs = [spec for spec in specs if spec.from_auc_pu is not None]
+    auc = _observed_auc(table, confidence)
     found: Limits = {}
     for spec in specs:
         if spec.limits_of is not None:
             found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
             continue
         ends = [
-            _interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0))
+            _interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0), auc)
             for alpha in prior.corners()
         ]
         found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
@@ -114,19 +128,21 @@ def point_estimates(
     """
     observed = ObservedShares.above(table, thresholds, scheme)
     z = intervals.normal_quantile(confidence)
+    center = observed.at(prior.alpha, prior.beta)
+    limits = [(alpha, observed.at_limits(alpha, prior.beta, z)) for alpha in prior.corners()]
+    drawn: tuple[Any, ...] = ()
+    if prior.alpha_draws is not None:
+        drawn = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
     found = {}
     for spec in evaluated_specs("point"):
-        raw = observed.value(spec.formula, prior.alpha, prior.beta)
+        raw = np.asarray(spec.formula(*center), float)
         more: tuple[Ends, ...] = ()
-        if prior.alpha_draws is not None:
-            alphas, betas = (np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS))
-            drawn = observed.value(spec.formula, alphas, betas)
-            more = (intervals.spread(drawn, confidence),)
+        if drawn:
+            more = (intervals.spread(np.asarray(spec.formula(*drawn), float), confidence),)
+        stretch = (times or {}).get(spec.key, 1.0)
         ends = [
-            observed.interval(
-                spec.formula, alpha, prior.beta, z, more, (times or {}).get(spec.key, 1.0)
-            )
-            for alpha in prior.corners()
+            observed.interval(spec.formula, alpha, prior.beta, around, more, stretch)
+            for alpha, around in limits
         ]
         low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
         found[spec.key] = raw, low, high
@@ -141,6 +157,7 @@ def _interval(
     scheme: Scheme,
     confidence: float,
     times: float,
+    auc: ObservedAuc,
 ) -> tuple[float, float]:
     """Interval of an area or a proper score, from rows, from moved curves, or the narrower one.
 
@@ -150,7 +167,7 @@ def _interval(
     given = spec, table, prior, alpha, scheme, confidence, times
     if spec.row_effects is None or spec.at_edge:
         return _moved_curves_interval(*given)
-    from_rows = _area_interval(*given)
+    from_rows = _area_interval(*given, auc)
     if spec.kind == "proper" or spec.from_auc_pu is not None:
         return from_rows
     from_curves = _moved_curves_interval(*given)
@@ -165,12 +182,18 @@ def _area_interval(
     scheme: Scheme,
     confidence: float,
     times: float,
+    auc: ObservedAuc,
 ) -> tuple[float, float]:
     """Interval of an area or a proper score at one alpha, with the draws around it."""
     assert spec.row_effects is not None
     shares = group_shares(table, scheme)
     mixture = moved_mixture(table, scheme, alpha, prior.beta, {})
-    raw, shape = _shape_limits(spec, table, mixture, confidence)
+    if spec.from_auc_pu is not None:
+        direct, (observed, around) = spec.from_auc_pu, auc
+        raw, low, high = (float(direct(one, mixture)) for one in (observed, *around))
+        shape: Ends = low, high
+    else:
+        raw, shape = _shape_limits(spec, table, mixture, confidence)
     z = intervals.normal_quantile(confidence)
     ends = [shape]
     for name, (share, size) in shares.items():
@@ -179,7 +202,10 @@ def _area_interval(
                 moved_mixture(table, scheme, alpha, prior.beta, {name: at})
                 for at in intervals.wilson(share, size, z)
             )
-            low, high = (raw_value(spec, table, one) for one in moved)
+            if spec.from_auc_pu is not None:
+                low, high = (float(spec.from_auc_pu(auc[0], one)) for one in moved)
+            else:
+                low, high = (raw_value(spec, table, one) for one in moved)
             ends.append((low, high))
     low, high = intervals.mover(raw, ends)
     if table.squares is not None or table.n_known:
@@ -191,6 +217,14 @@ def _area_interval(
     return float(low), float(high)
 
 
+def _observed_auc(table: ScoreTable, confidence: float) -> ObservedAuc:
+    """AUC_pu with its limits, the same for all areas that follow from it."""
+    size = rows_behind(table, Influence(*auc_effects(table)))
+    value = auc_pu(table)
+    quantile = intervals.t_quantile(confidence, size)
+    return value, intervals.auc_interval(table, value, quantile)
+
+
 def _shape_limits(
     spec: MetricSpec, table: ScoreTable, mixture: Mixture, confidence: float
 ) -> tuple[float, Ends]:
@@ -199,11 +233,6 @@ def _shape_limits(
     influence = Influence(*spec.row_effects(table, mixture, np.nan))
     size = rows_behind(table, influence)
     quantile = intervals.t_quantile(confidence, size)
-    if spec.from_auc_pu is not None:
-        value = auc_pu(table)
-        observed = intervals.auc_interval(table, value, quantile)
-        low, high = (float(spec.from_auc_pu(end, mixture)) for end in observed)
-        return float(spec.from_auc_pu(value, mixture)), (low, high)
     raw = raw_value(spec, table, mixture)
     error = standard_error(table, influence)
     if spec.kind == "proper":

@@ -164,7 +164,8 @@ def calibration_of(
         hidden = mixture.alpha / (1 - table.n_known / table.n_unlabeled)
     z = normal_quantile(confidence)
     share = observed.value(precision.from_rates, hidden, mixture.beta)[filled]
-    low, high = observed.interval(precision.from_rates, hidden, mixture.beta, z)
+    limits = observed.at_limits(hidden, mixture.beta, z)
+    low, high = observed.interval(precision.from_rates, hidden, mixture.beta, limits)
     low, high = (np.clip(limit[filled], 0.0, 1.0) for limit in (low, high))
     mean_score = np.add.reduceat(rows * table.centers, starts)[filled] / in_bin[filled]
     starts = table.scores[starts][filled]

@@ -98,7 +98,8 @@ def auc_interval(table: ScoreTable, value: float, quantile: float) -> tuple[floa
     for mass, values, n in zip(masses(table), effects, sizes, strict=True):
         spread = n * np.dot(mass, (values - center) ** 2) + (0.5 - center) ** 2
         variance += spread / (n + 1) ** 2
-    padded = logit_interval(center, float(np.sqrt(variance)), quantile)
+    # Counts that labels at random would have given may be negative where alpha is impossible.
+    padded = logit_interval(center, float(np.sqrt(max(variance, 0.0))), quantile)
     return min(low, padded[0]), max(high, padded[1])
 
 

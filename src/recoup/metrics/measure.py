@@ -34,10 +34,18 @@ def measure(
             raw = value = float(spec.formula(tpr, fpr, mixture.pi))
         else:
             raw = value = raw_value(spec, table, mixture, roc)
-        if spec.kind == "area" and spec.needs_alpha:
-            value = float(spec.formula(roc.tpr, roc.fpr, mixture.pi))
+        # Areas that mean nothing along raw rates are those of the valid curve already.
+        if spec.needs_alpha and (spec.raw_curve or spec.from_auc_pu is not None):
+            value = valid_value(spec, table, mixture, roc)
         found[spec.key] = raw, spec.clip(value)
     return found
+
+
+def valid_value(spec: MetricSpec, table: ScoreTable, mixture: Mixture, roc: RocCurve) -> float:
+    """Area of the valid curve or proper score, before it is brought into its range."""
+    if spec.kind == "proper":
+        return raw_value(spec, table, mixture)
+    return float(spec.formula(roc.tpr, roc.fpr, mixture.pi))
 
 
 def raw_value(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,25 @@ STEP = 1e-6
 ROUNDING = 1e-12
 # Slopes over such a step are right to about 1e-10: a smaller variance is none.
 SMALLEST_VARIANCE = 1e-18
+
+# True and false positive rate, and pi.
+Rates: TypeAlias = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RatesAtLimits:
+    """Rates of selections, and those with one of the shares behind them at its limits.
+
+    Attributes
+    ----------
+    rates : tuple
+        ``(tpr, fpr, pi)``.
+    ends : list of pairs
+        For each share, the rates at its lower and at its upper limit.
+    """
+
+    rates: Rates
+    ends: list[tuple[Rates, Rates]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +129,42 @@ class ObservedShares:
 
     def value(self, formula: Callable[..., Any], alpha: Any, beta: Any, **moved: Any) -> FloatArray:
         """Return a metric of each selection, with some of the shares replaced."""
+        return np.asarray(formula(*self.at(alpha, beta, **moved)), float)
+
+    def at(self, alpha: Any, beta: Any, **moved: Any) -> Rates:
+        """Return ``(tpr, fpr, pi)`` of each selection, with some of the shares replaced."""
         mixture = self.mixture(alpha, beta, moved)
-        return np.asarray(formula(*mixture.true_rates(*self.rates(moved)), mixture.pi), float)
+        return *mixture.true_rates(*self.rates(moved)), mixture.pi
+
+    def at_limits(self, alpha: Any, beta: Any, z: float) -> RatesAtLimits:
+        """Return the rates themselves, and those with each share at its limits.
+
+        They are the same for every metric.
+
+        Parameters
+        ----------
+        alpha, beta : float
+            Shares of positives among the unlabeled and the labeled rows.
+        z : float
+            Normal quantile of the level.
+
+        Returns
+        -------
+        RatesAtLimits
+        """
+        limits = {name: wilson(self.values[name], self.sizes[name], z) for name in self.values}
+        ends = [
+            (self.at(alpha, beta, **{name: low}), self.at(alpha, beta, **{name: high}))
+            for name, (low, high) in limits.items()
+        ]
+        return RatesAtLimits(self.at(alpha, beta), ends)
 
     def interval(
         self,
         formula: Callable[..., Any],
         alpha: Any,
         beta: Any,
-        z: float,
+        limits: RatesAtLimits,
         more: tuple[Ends, ...] = (),
         times: Any = 1.0,
     ) -> Ends:
@@ -130,8 +176,8 @@ class ObservedShares:
             The metric, from ``(tpr, fpr, pi)``.
         alpha, beta : float
             Shares of positives among the unlabeled and the labeled rows.
-        z : float
-            Normal quantile of the level.
+        limits : RatesAtLimits
+            Those of :meth:`at_limits` for this alpha and beta.
         more : tuple of pairs, default=()
             Values at the limits of other things that are not known exactly.
         times : float or ndarray, default=1.0
@@ -141,15 +187,11 @@ class ObservedShares:
         -------
         lower, upper : ndarray
         """
-        limits = {name: wilson(self.values[name], self.sizes[name], z) for name in self.values}
+        value = np.asarray(formula(*limits.rates), float)
         ends = [
-            (
-                self.value(formula, alpha, beta, **{name: low}),
-                self.value(formula, alpha, beta, **{name: high}),
-            )
-            for name, (low, high) in limits.items()
+            (np.asarray(formula(*low), float), np.asarray(formula(*high), float))
+            for low, high in limits.ends
         ]
-        value = self.value(formula, alpha, beta)
         low, high = mover(value, ends)
         stretch = times * self._stretch(formula, alpha, beta)
         widened = value - stretch * (value - low), value + stretch * (high - value)

@@ -14,8 +14,9 @@ from recoup._core.results import html_table, make_frame, to_plain
 from recoup._core.text import show_number, show_percent, show_range
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.spec import metric_spec
+from recoup.selection.how_labeled import BIASED_ODDS, STRENGTHS
 from recoup.selection.tilt import CALLER, TiltedEvaluation
-from recoup.selection.tipping import MOST_ODDS, TippingPoint, tipping_point
+from recoup.selection.tipping import TippingPoint, tipping_point
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 Direction: TypeAlias = Literal["high", "low", "both"]
 
-STRENGTHS = (1.0, 1.5, 2.0, 3.0, 5.0)
 SHOWN = ("roc_auc", "recall", "precision", "f1")
 
 
@@ -97,7 +97,7 @@ class SelectionSensitivity:
         at_least: float | None = None,
         at_most: float | None = None,
         direction: Direction = "both",
-        maximum: float = MOST_ODDS,
+        maximum: float = BIASED_ODDS,
     ) -> TippingPoint:
         """Return the strength of selection from which on a decision no longer stands.
 

@@ -20,7 +20,6 @@ from recoup.selection.tilt import AtTilt, TiltedEvaluation
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_ODDS = 20.0
 STEP = 1.5
 PRECISION = 0.01
 

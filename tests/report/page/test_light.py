@@ -62,6 +62,7 @@ def test_the_light_is_pythons_wherever_the_sliders_stand(page, seed):
     rng = np.random.default_rng([3, seed])
     s, scores, options = random_rows(rng)
     options["n_boot"] = 0
+    options["labels_are"] = ("unknown", "biased", "random")[(seed + seed // 3) % 3]
     # Labels that nobody has checked, and an alpha that is a range, stay so at other thresholds.
     alpha = [0.05, (0.02, 0.2), 0.3, rng.beta(10, 60, 200)][seed % 4]
     prior = {"alpha": alpha} | ({} if seed % 3 else {"beta": 1.0})
@@ -97,6 +98,7 @@ def test_the_random_tables_show_every_reason():
             wanted = random_position(rng, scores)
             if rng.random() < 0.5:
                 del wanted["beta"]
+            wanted["labels_are"] = "biased" if seed % 2 else "unknown"
             made = silently(recoup.evaluate, s, scores, n_boot=0, **wanted, **options)
             found |= {(one["code"], one["level"]) for one in light_of(made)["reasons"]}
     assert {(rule.code, rule.level) for rule in RULES if rule.level} <= found
@@ -107,7 +109,8 @@ def test_an_estimate_counts_until_alpha_is_supposed(page):
     scores = example.scores["score_boosting"]
     made = recoup.evaluate(example.s, scores, alpha="estimate", n_boot=0)
     moved = silently(recoup.evaluate, example.s, scores, alpha="estimate", threshold=0.05, n_boot=0)
-    supposed = silently(recoup.evaluate, example.s, scores, alpha=0.1, n_boot=0)
+    cut = made.threshold
+    supposed = silently(recoup.evaluate, example.s, scores, alpha=0.1, threshold=cut, n_boot=0)
     found = lights_on_page(page, made, [{"threshold": 0.05}, {"alpha": 0.1}])
     check(found[0], moved, "another threshold")
     check(found[1], supposed, "another alpha")
@@ -146,7 +149,7 @@ def test_a_slider_at_an_impossible_alpha_turns_the_light_red(open_page, tmp_path
 
 def test_what_nobody_checked_is_a_reason_for_care():
     s, scores = impossible()
-    given = {"alpha": 0.02, "n_boot": 0}
+    given = {"alpha": 0.02, "n_boot": 0, "labels_are": "random"}
     taken, checked = (
         recoup.evaluate(s, scores, **given),
         recoup.evaluate(s, scores, beta=1, **given),

@@ -300,8 +300,8 @@ def light_of(result):
 
 def test_a_good_evaluation_gets_a_green_light():
     example = recoup.load_example()
-    # Somebody has checked the labels, and the threshold was given.
-    options = {"alpha": example.alpha, "beta": 1.0, "threshold": 0.02}
+    # Somebody has checked the labels, and the threshold was given. They were drawn at random.
+    options = {"alpha": example.alpha, "beta": 1.0, "threshold": 0.02, "labels_are": "random"}
     good = recoup.evaluate(example.s, example.scores["score_boosting"], n_boot=200, **options)
     level, texts = light_of(good)
     assert level == "green"
@@ -320,9 +320,12 @@ def test_labels_that_nobody_checked_ask_for_care(evaluation):
     assert f"Precision could be {possible}" in texts["amber"]
     figures = {figure["key"]: figure for figure in verdict(evaluation)["figures"]}
     ends = f"{100 * precision.possible_lower:.0f}% to {100 * precision.possible_upper:.0f}%"
-    told = f"Could be {ends} if up to a tenth of the labels is wrong."
+    told = (
+        f"Could be {ends} if up to a tenth of the labels is wrong, or if labels favor high or low "
+        f"scores with odds of up to 5."
+    )
     assert figures["precision"]["could_be"] == told
-    checked = simulated(beta=1.0, n_boot=0)
+    checked = simulated(beta=1.0, n_boot=0, labels_are="random")
     assert [figure["could_be"] for figure in verdict(checked)["figures"]] == [""] * 3
 
 
@@ -336,7 +339,10 @@ def test_hidden_positives_have_a_tile_of_their_own(evaluation):
     estimated = recoup.evaluate(example.s, scores, alpha="estimate", n_boot=0)
     most = f"{estimated.hidden.possible_upper:,.0f}"
     told = verdict(estimated)["hidden"]["could_be"]
-    assert told == f"Could be 0 to {most} if alpha is any that the scores allow."
+    assert told == (
+        f"Could be 0 to {most} if alpha is any that the scores allow, or if labels favor high or "
+        f"low scores with odds of up to 5."
+    )
 
 
 def test_people_read_no_exponents():

@@ -44,7 +44,7 @@ const AreaIntervals = (() => {
       ofUnlabeled += (squares[1][at] - negatives) * (moved - down) ** 2;
     }
     const [first, second] = sizes.map((size) => size / (size - 1));
-    return Math.sqrt(first * ofLabeled + second * ofUnlabeled);
+    return Math.sqrt(Math.max(first * ofLabeled + second * ofUnlabeled, 0));
   }
 
   // What one more unit of labeled and of unlabeled mass adds to both rates.
@@ -54,6 +54,7 @@ const AreaIntervals = (() => {
   });
 
   // A row moves AUC_pu by its place among the rows of the other group.
+  /** @type {(model: any) => [Float64Array, Float64Array]} */
   function aucEffects({ labeledHeads, unlabeledHeads }) {
     const n = labeledHeads.length - 1;
     const middle = (heads, i) => (heads[i] + heads[i + 1]) / 2;
@@ -119,7 +120,34 @@ const AreaIntervals = (() => {
     return aucEffects(model).map((values) => values.map((value) => slope * value));
   }
 
+  // Limits of AUC_pu: DeLong's variance, symmetric on the logit scale. Where less than one labeled
+  // row's worth of pairs is out of order, or in order, one more row of each group is added that the
+  // score does not tell apart.
+  function aucInterval(model) {
+    const effects = aucEffects(model);
+    const t = studentQuantile(model, rowsBehind(model, effects));
+    const value = model.aucPu;
+    const around = logitInterval(value, standardError(model, effects), t);
+    const { sizes } = model.intervals;
+    if (Math.min(value, 1 - value) * sizes[0] >= 1) return around;
+    const both = sizes.reduce((product, size) => (product * size) / (size + 1), 1);
+    const center = both * value + (1 - both) / 2;
+    const masses = [
+      [model.labeled, model.nLabeled],
+      [model.unlabeled, model.nUnlabeled],
+    ];
+    let variance = 0;
+    masses.forEach(([counts, total], group) => {
+      const squares = effects[group].map((one) => (one - center) ** 2);
+      const spread = (sizes[group] * sumOver(counts, squares)) / total + (0.5 - center) ** 2;
+      variance += spread / (sizes[group] + 1) ** 2;
+    });
+    const padded = logitInterval(center, Math.sqrt(Math.max(variance, 0)), t);
+    return [Math.min(around[0], padded[0]), Math.max(around[1], padded[1])];
+  }
+
   // How many labeled rows of equal influence would say as much about the size of the error.
+  /** @type {(model: any, effects: Float64Array[]) => number} */
   function rowsBehind(model, [onLabeled]) {
     const [kish] = model.intervals.sizes;
     if (!model.weighted) return kish;
@@ -298,5 +326,5 @@ const AreaIntervals = (() => {
     return limits;
   }
 
-  return { areaInterval, areaIntervals };
+  return { areaInterval, areaIntervals, aucInterval };
 })();

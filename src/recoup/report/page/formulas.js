@@ -127,9 +127,13 @@ const Recoup = (() => {
     return { edges, labeled, unlabeled };
   }
 
-  function densitiesOf({ histogram: { edges, labeled, unlabeled } }, mixture) {
+  // Of the rows as they are, and of what fair labels say of the classes.
+  function densitiesOf(made, fair, mixture) {
+    const { edges, labeled, unlabeled } = made.histogram;
+    const seen =
+      fair === made ? made.histogram : histogramOf(fair, made.rows, made.holdsProbabilities);
     const unmixed = (formula) =>
-      labeled.map((density, i) => Math.max(formula(mixture, density, unlabeled[i]), 0));
+      seen.labeled.map((density, i) => Math.max(formula(mixture, density, seen.unlabeled[i]), 0));
     const [positive, negative] = [unmixed(ofPositives), unmixed(ofNegatives)];
     return { edges, labeled, unlabeled, positive, negative };
   }
@@ -147,51 +151,56 @@ const Recoup = (() => {
     return found;
   }
 
-  // Where a reader stands, and whether alpha and beta are those of the evaluation: their
+  // Where a reader stands, and whether alpha and beta are those of the evaluation, and labels a random
+  // sample of the positives (odds of 1), as its values take them: their
   // uncertainty then counts, and Python's own numbers stand for what no threshold moves.
   function settle(model, wanted) {
-    const { alpha, beta, threshold } = { ...model, ...wanted };
+    const { alpha, beta, threshold, odds: asked = 1 } = { ...model, ...wanted };
     const cut = model.singlePrecision ? Math.fround(threshold) : threshold;
-    const own = alpha === model.alpha && beta === model.beta;
-    return { alpha, beta, threshold: cut, own, made: own && cut === model.threshold };
+    // Of wrong labels nothing says which were favored.
+    const odds = beta === 1 ? asked : 1;
+    const own = alpha === model.alpha && beta === model.beta && odds === 1;
+    return { alpha, beta, threshold: cut, odds, own, made: own && cut === model.threshold };
   }
 
   const isOwn = (model, wanted) => settle(model, wanted).made;
 
-  function recover(model, wanted = {}) {
-    const position = settle(model, wanted);
-    const { alpha, beta, threshold: cut } = position;
+  function recover(made, wanted = {}) {
+    const position = settle(made, wanted);
+    const { alpha, beta, threshold: cut, odds } = position;
+    const model = Tilt.tilted(made, position);
     const mixture = mixtureOf(model, alpha, beta);
     const { pi } = mixture;
     const roc = recoveredRoc(model, mixture);
     const raw = measure(model, mixture, roc, cut);
-    const metrics = estimates(model, position, raw, Uncertainty.all(model, position, mixture, roc));
+    const metrics = estimates(made, position, raw, Uncertainty.all(made, position, mixture, roc));
     const [tpr, fpr] = [metrics.recall.recovered, 1 - metrics.specificity.recovered];
     const queue = sum(model.rows.subarray(countBelow(model.scores, cut)));
     return {
-      alpha, beta, threshold: cut, own: position.own, pi, metrics, roc, queue,
+      alpha, beta, threshold: cut, odds, own: position.own, pi, metrics, roc, queue,
       gap: mixture.beta - mixture.alpha,
-      open: Uncertainty.openShares(model, position),
-      hidden: hiddenPositives(model, position),
+      open: Uncertainty.openShares(made, position),
+      hidden: hiddenPositives(made, position),
       pr: { recall: roc.tpr, precision: precisionCurve(roc, pi) },
       lift: { positiveRate: roc.tpr.map((y, i) => positiveRate(y, roc.fpr[i], pi)), tpr: roc.tpr },
       along: (key, parameters) => along(roc, pi, key, parameters),
       best: (key, parameters) => best(roc, pi, model.specs[key], parameters),
       calibration: model.holdsProbabilities ? calibrationOf(model, mixture) : null,
-      densities: densitiesOf(model, mixture),
+      densities: densitiesOf(made, model, mixture),
       confusion: { tp: pi * tpr, fp: (1 - pi) * fpr, fn: pi * (1 - tpr), tn: (1 - pi) * (1 - fpr) },
       positiveRate: queue / sum(model.rows),
-      ...feasibility(model, alpha, beta),
+      ...feasibility(made, position),
     };
   }
 
   // The metrics of one threshold alone: no curve is needed for them, so this is quick.
-  function at(model, wanted = {}) {
-    const position = settle(model, wanted);
+  function at(made, wanted = {}) {
+    const position = settle(made, wanted);
+    const model = Tilt.tilted(made, position);
     const mixture = mixtureOf(model, position.alpha, position.beta);
     const raw = pointValues(model.points, mixture, ...ratesAt(model, position.threshold));
     for (const key in raw) raw[key] = [raw[key], into(model.specs[key], raw[key])];
-    return estimates(model, position, raw, Uncertainty.points(model, position), false);
+    return estimates(made, position, raw, Uncertainty.points(made, position), false);
   }
 
   // Values as the page shows them, in the order that Python has them in. Those that it cannot
@@ -257,9 +266,10 @@ const Recoup = (() => {
   const naiveRoc = ({ naive }) => ({ fpr: naive.unlabeledHeads, tpr: naive.labeledHeads });
 
   // Largest alpha and smallest beta that the scores allow, and whether these two are within.
-  function feasibility(model, alpha, beta) {
+  function feasibility(model, { alpha, beta, odds }) {
     const { alpha_upper: fixed } = model.evaluation.feasibility;
-    const alphaUpper = model.byPropensity ? fixed : beta * model.alphaRatio;
+    const room = odds === 1 ? 1 : Tilt.roomForAlpha(model, odds);
+    const alphaUpper = model.byPropensity ? fixed : Math.min(beta * model.alphaRatio * room, 1);
     const betaLower = model.byPropensity ? 0 : 1 - (1 - alpha) * model.betaRatio;
     return { alphaUpper, betaLower, feasible: alpha <= alphaUpper && beta >= betaLower };
   }
@@ -277,12 +287,13 @@ const Recoup = (() => {
 
   // Every recovered metric that can be computed again, over values of alpha.
   function sensitivity(model, alphas, wanted = {}) {
-    const { beta, threshold } = settle(model, wanted);
+    const { beta, threshold, odds } = settle(model, wanted);
     const values = {};
     for (const { key } of model.live) values[key] = new Float64Array(alphas.length);
     alphas.forEach((alpha, i) => {
-      const mixture = mixtureOf(model, alpha, beta);
-      const found = measure(model, mixture, recoveredRoc(model, mixture), threshold);
+      const fair = Tilt.tilted(model, { alpha, beta, odds });
+      const mixture = mixtureOf(fair, alpha, beta);
+      const found = measure(fair, mixture, recoveredRoc(fair, mixture), threshold);
       for (const key in values) values[key][i] = found[key][1];
     });
     return values;

@@ -11,6 +11,7 @@ from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.evaluation.possible import open_shares
 from recoup.metrics.spec import metric_spec
 from recoup.report.page.audited import LABEL_LEVELS, with_answers
+from recoup.report.page.offered import CHECKS
 from recoup.report.page.phrases import (
     LEVELS,
     LIGHTS,
@@ -113,7 +114,6 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
     wide = [item for item in figures if is_wide(item.lower, item.upper, LIMITS["wide"])]
     wider = [item for item in figures if is_open(item)]
     high = prior.range[1]
-    kind = open_kind(*open_shares(evaluation.given))
     words = {
         "confidence": show_percent(limits.confidence),
         "alpha": show_digits(evaluation.alpha),
@@ -127,10 +127,13 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
             f"{item.label} ({show_digits(item.lower, 2)} to {show_digits(item.upper, 2)})"
             for item in wide
         ),
-        "open": PHRASES.get(f"open_{kind}", ""),
-        "narrows": PHRASES.get(f"narrows_{kind}", ""),
+        "open": open_words(*open_shares(evaluation.given), evaluation.label_odds),
+        "narrows": _narrows(*open_shares(evaluation.given), evaluation.label_odds),
         "open_figures": " and ".join(_could_be(item) for item in wider),
+        "ranges": _ranges(evaluation),
+        "rows": f"{min(CHECKS, int(evaluation.n_unlabeled)):,}",
     }
+    said = labels_asked(evaluation)
     return LIMITS | {
         "exceeded": float(limits.exceeded),
         "alpha": evaluation.alpha,
@@ -146,15 +149,46 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         "n_wide": len(wide),
         # What nobody had checked was checked.
         "n_open": 0 if evaluation.audit else len(wider),
+        "said_unknown": float(said == "unknown"),
+        "said_biased": float(said == "biased"),
+        # Where no range includes labels that favor some scores, the numbers are as far off.
+        "biased_open": float(said == "biased" and (evaluation.label_odds == 1 or bool(wider))),
         "words": words,
     }
 
 
-def open_kind(alpha: bool, beta: bool) -> str:
-    """Name what is left open, as the keys of phrases do; nothing where all is known."""
-    if alpha and beta:
-        return "both"
-    return "alpha" if alpha else "beta" if beta else ""
+def labels_asked(evaluation: Evaluation) -> str:
+    """Say how labels came about, where neither propensities nor an audit say it; else nothing."""
+    audit = evaluation.audit
+    if evaluation.given.by_propensity or (audit and audit.labels.code != "cannot-tell"):
+        return ""
+    return evaluation.labels_are
+
+
+def open_words(alpha: bool, beta: bool, odds: float = 1.0) -> str:
+    """Name what is left open: shares, and odds of a label; nothing where all is known."""
+    shares = [PHRASES[f"open_{name}"] for name, is_open in _named(alpha, beta) if is_open]
+    parts = [" and ".join(shares)] if shares else []
+    if odds > 1:
+        parts.append(PHRASES["open_labels"].format(odds=show_digits(odds)))
+    return ", or if ".join(parts)
+
+
+def _named(alpha: bool, beta: bool) -> tuple[tuple[str, bool], tuple[str, bool]]:
+    return ("alpha", alpha), ("beta", beta)
+
+
+def _narrows(alpha: bool, beta: bool, odds: float) -> str:
+    """Say which rows to look at: unlabeled ones show alpha, and which positives have no label."""
+    if alpha or odds > 1:
+        return PHRASES["narrows_both" if beta else "narrows_alpha"]
+    return PHRASES["narrows_beta"] if beta else ""
+
+
+def _ranges(evaluation: Evaluation) -> str:
+    if evaluation.label_odds == 1:
+        return PHRASES["odds_left_out"]
+    return PHRASES["odds_included"].format(odds=show_digits(evaluation.label_odds))
 
 
 def is_open(item: Estimate) -> bool:
@@ -246,7 +280,11 @@ def _about_selection(evaluation: Evaluation) -> list[tuple[str, str]]:
     if evaluation.audit is not None:
         labels, level = evaluation.audit.labels, LABEL_LEVELS[evaluation.audit.labels.code]
         advice = {"red": PHRASES["go_by_audit"], "amber": PHRASES["check_more"]}.get(level, "")
-        return [(level, f"{labels.text} {advice}".strip())]
+        # Who says that labels are random is believed until an audit finds otherwise.
+        if labels.code != "cannot-tell" or evaluation.labels_are != "random":
+            return [(level, f"{labels.text} {advice}".strip())]
+    if labels_asked(evaluation) not in ("", "random"):
+        return []
     if evaluation.given.by_propensity:
         text = (
             "The numbers hold if the propensities do, the chances with which positives got their "
@@ -254,7 +292,8 @@ def _about_selection(evaluation: Evaluation) -> list[tuple[str, str]]:
         )
     else:
         text = (
-            "The numbers hold if the labeled rows are a random sample of all positives. That was "
-            "not tested here; where alpha is known from elsewhere, recoup scar tests it."
+            "The labeled rows are said to be a random sample of all positives, and the numbers "
+            "hold if they are. That was not tested here; where alpha is known from elsewhere, "
+            "recoup scar tests it."
         )
     return [("note", text)]

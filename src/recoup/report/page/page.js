@@ -1,6 +1,5 @@
 // The page's state and what follows from it. At the position that Python evaluated, every number
 // is Python's own; elsewhere it comes from the same formulas on the same table (Recoup).
-/** @typedef {{ metric: string, model: number, alpha_low: number, alpha_high: number }} Win */
 
 (() => {
   "use strict";
@@ -8,7 +7,7 @@
   const { byId, color, element, html, onNewWidth, pairs, within } = Charts;
   const data = JSON.parse(byId("data").textContent ?? "");
   const { phrases, levels, limits, names, summaries, comparison, chosen } = data.page;
-  const { name_in_title: longest } = data.page;
+  const { name_in_title: longest, most_odds: most } = data.page;
   const { DASH, digits, fill, number, pValue, range, share, shorten, signed } = Words;
   /** @type {(id: string) => HTMLInputElement} */
   const input = (id) => Charts.one(id, HTMLInputElement);
@@ -16,7 +15,7 @@
   const choice = (id) => Charts.one(id, HTMLSelectElement);
   /** @type {(selector: string) => NodeListOf<HTMLElement>} */
   const all = (selector) => document.querySelectorAll(selector);
-  const ALPHA_STEPS = 40;
+  const ODDS_STEPS = 20;
   const QUIET_MS = 80;
   const MANY_SCORES = 6000;
 
@@ -25,13 +24,21 @@
   /** @type {(place: number) => any} */
   const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
   /** @type {Position & Record<string, number>} */
-  const state = { model: chosen, alpha: NaN, beta: NaN, threshold: NaN, fpCost: 1, fnCost: 1 };
+  const state = {
+    ...{ model: chosen, alpha: NaN, beta: NaN, threshold: NaN, odds: 1 },
+    ...{ fpCost: 1, fnCost: 1 },
+  };
   const model = () => modelAt(state.model);
   /** @type {(one: any) => Position} */
-  const own = (one) => ({ alpha: one.alpha, beta: one.beta, threshold: one.threshold });
+  const own = ({ alpha, beta, threshold }) => ({ alpha, beta, threshold, odds: 1 });
   /** @type {() => Position} */
-  const wanted = () => ({ alpha: state.alpha, beta: state.beta, threshold: state.threshold });
-  const sharesMoved = () => state.alpha !== model().alpha || state.beta !== model().beta;
+  const wanted = () => {
+    const { alpha, beta, threshold, odds } = state;
+    return { alpha, beta, threshold, odds };
+  };
+  // Whether a reader supposes other shares of positives, or labels that favor some scores.
+  const sharesMoved = () =>
+    state.alpha !== model().alpha || state.beta !== model().beta || state.odds !== 1;
 
   /** @type {() => View} */
   const view = () => ({
@@ -96,7 +103,7 @@
   function tileTexts(metrics) {
     /** @type {Record<string, string>} */
     const texts = {};
-    const kind = Verdict.openKind(result.open);
+    const words = Verdict.openWords(result.open, phrases);
     for (const { key, as_share: asShare } of summaries[state.model].verdict.figures) {
       const write = asShare ? share : number;
       const item = metrics[key];
@@ -104,13 +111,16 @@
       const possible = range(item.possible_lower, item.possible_upper, write);
       texts[`tile.${key}.value`] = write(item.recovered);
       texts[`tile.${key}.interval`] = interval;
-      texts[`tile.${key}.possible`] = Verdict.couldBe(interval, possible, kind, phrases);
+      texts[`tile.${key}.possible`] = Verdict.couldBe(interval, possible, words, phrases);
       texts[`tile.${key}.naive`] = write(item.pu);
     }
     const { count, lower, upper, possible_lower: least, possible_upper: most } = result.hidden;
     const [low, high] = [lower, upper].map(Words.whole);
     const possible = `${Words.whole(least)} to ${Words.whole(most)}`;
-    const ofAlpha = result.open.alpha ? "alpha" : "";
+    // How many are hidden hangs on alpha alone.
+    const ofAlpha = result.open.alpha
+      ? Verdict.openWords({ ...result.open, beta: false }, phrases)
+      : "";
     texts["tile.hidden.value"] = Words.whole(count);
     texts["tile.hidden.interval"] = fill(phrases.hidden_between, { low, high });
     texts["tile.hidden.possible"] = Verdict.couldBe(
@@ -132,15 +142,26 @@
     const changes = ["alpha", "beta", "threshold"]
       .filter((key) => state[key] !== model()[key])
       .map((key) => `${key} ${digits(state[key])} instead of ${digits(model()[key])}`);
-    const known = model().byPropensity
-      ? " Intervals are missing: the propensities say otherwise."
-      : " Intervals hold the sampling error alone.";
+    if (state.odds !== 1) changes.push(favored(state.odds));
+    let known = " Intervals hold the sampling error alone.";
+    if (state.odds !== 1) known = ` ${phrases.odds_no_interval}`;
+    if (model().byPropensity) known = " Intervals are missing: the propensities say otherwise.";
     const doubt = result.feasible ? "" : " The scores do not allow these shares of positives.";
     assumed.textContent =
       `You are looking at an assumption: ${changes.join(", ")}.${sharesMoved() ? known : ""} ` +
       `What would change our mind is about the evaluation as it was made.${doubt}` +
       (summaries[state.model].audit.made ? phrases.audit_stays : "");
   }
+
+  // What odds of a label say of the labels.
+  /** @type {(odds: number) => string} */
+  const favored = (odds) =>
+    odds === 1
+      ? phrases.odds_random
+      : fill(phrases.odds_supposed, {
+          side: odds > 1 ? "high" : "low",
+          odds: digits(Math.max(odds, 1 / odds)),
+        });
 
   function showLight() {
     const { light: made, figures } = summaries[state.model].verdict;
@@ -224,6 +245,10 @@
       setBox(name, boxText(state[name]));
     }
     for (const field of [input("beta"), input("beta-box")]) field.disabled = model().byPropensity;
+    for (const field of [input("odds"), input("odds-box")]) field.disabled = state.beta !== 1;
+    input("odds").value = String(Math.round(stepOfOdds(state.odds)));
+    input("odds").setAttribute("aria-valuetext", favored(state.odds));
+    setBox("odds", boxText(state.odds));
     const slider = input("threshold");
     const flagged = `flags ${Words.fixed(100 * result.positiveRate, 1)}% of the rows`;
     slider.value = String(Math.round(1000 * result.positiveRate));
@@ -247,22 +272,19 @@
     showPoints();
     showAlpha();
     if (comparison) showModels();
-    for (const [table, order] of orders) sortRows(table.tBodies[0], ...order);
+    Sorting.again();
     const { metrics } = result;
     byId("live").textContent =
       `alpha ${digits(state.alpha)}, beta ${digits(state.beta)}, threshold ` +
-      `${digits(state.threshold)}: recall ${share(metrics.recall.recovered)}, precision ` +
+      `${digits(state.threshold)}${state.odds === 1 ? "" : `, ${favored(state.odds)}`}: recall ${share(metrics.recall.recovered)}, precision ` +
       `${share(metrics.precision.recovered)}, AUC ${number(metrics.roc_auc.recovered)}.`;
   }
 
-  /** @type {(top: number) => number[]} */
-  const alphaGrid = (top) =>
-    Array.from({ length: ALPHA_STEPS + 1 }, (_, i) => (top * i) / ALPHA_STEPS);
   const sensitivities = new Map();
 
   function showAlpha() {
-    const alphas = alphaGrid(Recoup.limits(model(), wanted()).alpha[1]);
-    const position = [state.model, state.beta, state.threshold].join(" ");
+    const alphas = Wins.alphaGrid(Recoup.limits(model(), wanted()).alpha[1]);
+    const position = [state.model, state.beta, state.threshold, state.odds].join(" ");
     if (!sensitivities.has(position)) {
       sensitivities.set(position, Recoup.sensitivity(model(), alphas, wanted()));
     }
@@ -288,7 +310,8 @@
     /** @type {Record<string, string>} */
     const texts = {};
     const found = data.models.map((_, place) => {
-      const position = { ...own(modelAt(place)), alpha: state.alpha, beta: state.beta };
+      const { threshold } = modelAt(place);
+      const position = { ...wanted(), threshold };
       return Recoup.recover(modelAt(place), position).metrics;
     });
     found.forEach((metrics, place) => {
@@ -307,54 +330,20 @@
       texts[`difference.${i}.adjusted`] = moved ? DASH : pValue(item.p_adjusted);
     });
     write(texts);
-    showWins(state.beta === model().beta ? comparison.wins : winsFor(state.beta));
+    const asMade = state.beta === model().beta && state.odds === 1;
+    showWins(asMade ? comparison.wins : winsFor(state.beta, state.odds));
   }
 
-  const winsByBeta = new Map();
+  const winsFound = new Map();
 
-  /** @type {(beta: number) => Win[]} */
-  function winsFor(beta) {
-    if (!winsByBeta.has(beta)) winsByBeta.set(beta, findWins(beta));
-    return winsByBeta.get(beta);
-  }
-
-  // As recoup.compare: ties stay with the model that leads, changes lie where two lines cross.
-  /** @type {(beta: number) => Win[]} */
-  function findWins(beta) {
-    const all = data.models.map((_, place) => modelAt(place));
-    const top = Math.min(...all.map((one) => Recoup.limits(one, { beta, alpha: 0 }).alpha[1]));
-    const alphas = alphaGrid(top);
-    const values = all.map((one) => Recoup.sensitivity(one, alphas, { beta }));
-    const wins = [];
-    for (const key of new Set(comparison.wins.map((win) => win.metric))) {
-      if (model().specs[key].fixed) {
-        wins.push(...comparison.wins.filter((win) => win.metric === key));
-        continue;
-      }
-      const sign = model().specs[key].higher_is_better ? 1 : -1;
-      const at = (place, i) => {
-        const value = values[place][key][i];
-        return Number.isNaN(value) ? -Infinity : sign * value;
-      };
-      let [leader, low] = [0, 0];
-      alphas.forEach((alpha, i) => {
-        let best = i === 0 ? 0 : leader;
-        values.forEach((_, place) => {
-          if (at(place, i) > at(best, i) + 1e-12) best = place;
-        });
-        if (i > 0 && best !== leader) {
-          const before = at(leader, i - 1) - at(best, i - 1);
-          const after = at(best, i) - at(leader, i);
-          const part = before + after > 0 ? before / (before + after) : 1;
-          const high = alphas[i - 1] + part * (alpha - alphas[i - 1]);
-          wins.push({ metric: key, model: leader, alpha_low: low, alpha_high: high });
-          low = high;
-        }
-        leader = best;
-      });
-      wins.push({ metric: key, model: leader, alpha_low: low, alpha_high: top });
+  /** @type {(beta: number, odds: number) => any[]} */
+  function winsFor(beta, odds) {
+    const key = `${beta} ${odds}`;
+    if (!winsFound.has(key)) {
+      const models = data.models.map((_, place) => modelAt(place));
+      winsFound.set(key, Wins.find(models, comparison.wins, beta, odds));
     }
-    return wins;
+    return winsFound.get(key);
   }
 
   /** @type {(place: number) => string} */
@@ -422,7 +411,18 @@
     const { gap } = model().ranges;
     if (value === model()[name]) return change({ [name]: value });
     if (name === "alpha") return change({ alpha: clamp(value, 0, state.beta - gap) });
-    return change({ beta: clamp(value, state.alpha + gap, 1) });
+    const beta = clamp(value, state.alpha + gap, 1);
+    // Of wrong labels nothing says which were favored.
+    return change(beta === 1 ? { beta } : { beta, odds: 1 });
+  }
+
+  // The slider goes in equal steps of the logarithm from 1/most to most.
+  /** @type {(odds: number) => number} */
+  const stepOfOdds = (odds) => (ODDS_STEPS * Math.log(odds)) / Math.log(most);
+
+  /** @type {(odds: number) => void} */
+  function setOdds(odds) {
+    if (odds > 0 && state.beta === 1) change({ odds: clamp(odds, 1 / most, most) });
   }
 
   /** @type {(value: number) => void} */
@@ -440,13 +440,14 @@
     if (Number.isInteger(place) && data.models[place]) showModel(place);
     const { alpha, beta, threshold } = { ...own(model()) };
     const { gap } = model().ranges;
-    const found = { alpha, beta, threshold };
+    const found = { alpha, beta, threshold, odds: 1 };
     if (Number.isFinite(number("beta")) && !model().byPropensity) {
       found.beta = clamp(number("beta"), gap, 1);
     }
     if (Number.isFinite(number("alpha"))) found.alpha = Math.max(number("alpha"), 0);
     if (found.alpha > found.beta - gap && found.alpha !== alpha) found.alpha = found.beta - gap;
     if (Number.isFinite(number("threshold"))) found.threshold = number("threshold");
+    if (number("odds") > 0 && found.beta === 1) found.odds = clamp(number("odds"), 1 / most, most);
     for (const [key, name] of [
       ["fp", "fpCost"],
       ["fn", "fnCost"],
@@ -502,45 +503,6 @@
     Charts.one("point-table", HTMLTableElement).tBodies[0].replaceChildren(...rows);
   }
 
-  // Tables that sort by any column
-
-  /** @type {Map<HTMLTableElement, [number, number]>} */
-  const orders = new Map();
-
-  /** @type {(table: HTMLTableElement) => void} */
-  function makeSortable(table) {
-    const heads = [...(table.tHead?.rows[0].cells ?? [])];
-    heads.forEach((head, column) => {
-      const button = html("button", { type: "button", class: "sort" }, ...head.childNodes);
-      head.replaceChildren(button);
-      head.setAttribute("aria-sort", "none");
-      button.addEventListener("click", () => {
-        const order = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
-        for (const other of heads) {
-          other.setAttribute("aria-sort", other === head ? order : "none");
-        }
-        const sign = order === "ascending" ? 1 : -1;
-        orders.set(table, [column, sign]);
-        sortRows(table.tBodies[0], column, sign);
-      });
-    });
-  }
-
-  /** @type {(body: HTMLTableSectionElement, column: number, sign: number) => void} */
-  function sortRows(body, column, sign) {
-    const keyed = [...body.rows].map((row) => {
-      const text = row.cells[column].textContent.trim();
-      const number = parseFloat(text.replace(/,/g, ""));
-      return { row, text, number, absent: text === DASH };
-    });
-    const numbers = keyed.every(({ number, absent }) => absent || !Number.isNaN(number));
-    keyed.sort((a, b) => {
-      if (a.absent || b.absent) return Number(a.absent) - Number(b.absent);
-      return sign * (numbers ? a.number - b.number : a.text.localeCompare(b.text, "en"));
-    });
-    body.append(...keyed.map(({ row }) => row));
-  }
-
   // Start
 
   function connect() {
@@ -551,9 +513,13 @@
     byId("threshold").addEventListener("input", () => {
       setThreshold(thresholdOfShare(Number(input("threshold").value) / 1000));
     });
-    for (const name of ["alpha", "beta", "threshold"]) {
+    byId("odds").addEventListener("input", () => {
+      setOdds(most ** (Number(input("odds").value) / ODDS_STEPS));
+    });
+    const others = { threshold: setThreshold, odds: setOdds };
+    for (const name of ["alpha", "beta", "threshold", "odds"]) {
       const box = input(`${name}-box`);
-      const set = name === "threshold" ? setThreshold : (value) => setShare(name, value);
+      const set = others[name] ?? ((value) => setShare(name, value));
       box.addEventListener("input", () => {
         if (Number.isFinite(box.valueAsNumber)) set(box.valueAsNumber);
       });
@@ -581,8 +547,9 @@
       const choose = choice("model");
       choose.disabled = false;
       choose.addEventListener("change", () => {
-        // What a reader supposes of alpha and beta holds for every model; thresholds differ.
-        const supposed = sharesMoved() ? { alpha: state.alpha, beta: state.beta } : {};
+        // What a reader supposes of alpha, beta and labels holds for every model; thresholds differ.
+        const { alpha, beta, odds } = state;
+        const supposed = sharesMoved() ? { alpha, beta, odds } : {};
         showModel(Number(choose.value));
         change({ ...own(model()), ...supposed });
       });
@@ -598,7 +565,7 @@
     }
     /** @type {NodeListOf<HTMLTableElement>} */
     const sortable = document.querySelectorAll("table.sortable");
-    sortable.forEach(makeSortable);
+    sortable.forEach(Sorting.makeSortable);
     byId("controls").hidden = byId("costs").hidden = false;
     byId("static-note").hidden = true;
   }

@@ -28,8 +28,11 @@ from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
+from recoup.report.page.light import labels_asked
+from recoup.report.page.offered import CHECKS
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
+from recoup.selection.how_labeled import odds_left_open, tilts_up_to
 
 # How large the tables of all models together may be on the page, in bytes.
 TABLES_BYTES = 5_000_000
@@ -226,7 +229,14 @@ def _interval_parts(evaluation: Evaluation) -> dict[str, Any]:
             "draws": draws,
             "range": prior.range,
         },
-        "open": {"alpha": alpha_open, "beta": beta_open},
+        "open": {
+            "alpha": alpha_open,
+            "beta": beta_open,
+            "odds": odds_left_open(evaluation.how_labeled),
+            "tilts": tilts_up_to(odds_left_open(evaluation.how_labeled)),
+            "labels": labels_asked(evaluation),
+            "rows": min(CHECKS, int(evaluation.n_unlabeled)),
+        },
         "plausible": {"least_beta": PLAUSIBLE_BETA, "smallest_gap": OPEN_GAP},
         # Those of the threshold as it was made, where models of halves say how much rows depend.
         "times": _times(evaluation),

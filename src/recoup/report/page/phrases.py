@@ -50,10 +50,27 @@ PHRASES = {
     "{open_figures}. {narrows}",
     "open_alpha": "alpha is any that the scores allow",
     "open_beta": "up to a tenth of the labels is wrong",
-    "open_both": "alpha is any that the scores allow and up to a tenth of the labels is wrong",
+    "open_labels": "labels favor high or low scores with odds of up to {odds}",
     "narrows_alpha": "Looking at some unlabeled rows by hand would narrow that.",
     "narrows_beta": "Looking at some labeled rows by hand would narrow that.",
     "narrows_both": "Looking at some rows by hand, labeled and unlabeled, would narrow that.",
+    "labels_unknown": "Nobody has said how labels came about. {ranges}Checking about {rows} rows "
+    "by hand would settle it (recoup audit plan). If the labeled rows are a random sample of the "
+    'positives, say so: labels_are="random", or --labels-are random.',
+    "labels_biased": "The labeled rows are said not to be a random sample of the positives: "
+    "numbers from labels alone do not hold. {ranges}Check about {rows} rows by hand (recoup audit "
+    "plan), or give the chance of each row to be labeled if positive (propensity=).",
+    "odds_included": "What the numbers could be includes labels that favor high or low scores, "
+    "with odds up to {odds} times as high at one end as at the other. ",
+    "odds_left_out": "What the numbers could be does not include labels that favor some scores, "
+    "since some labels are wrong. ",
+    "odds_supposed": "labels that favor {side} scores, with odds of {odds}",
+    "odds_random": "labels that are a random sample",
+    "odds_no_interval": "Intervals at such odds take many draws: "
+    "Evaluation.selection_sensitivity has them.",
+    "odds": "How many times as high the odds of a label are at the highest scores as at the "
+    "lowest: 1 is a random sample of the positives, above 1 labels favor high scores, below 1 low "
+    "ones. Alpha stays where its slider is.",
     "open_figure": "{label} could be {range}",
     "could_be": "Could be {range} if {open}.",
     "alpha_given": "Alpha was given, not estimated from these scores: the numbers are as good as "
@@ -157,4 +174,7 @@ RULES = (
     LightRule("width", "amber", "wide", "n_wide"),
     LightRule("scores", "amber", "leak", "leaks"),
     LightRule("open", "amber", "open", "n_open"),
+    LightRule("selection", "red", "labels_biased", "biased_open"),
+    LightRule("selection", "amber", "labels_biased", "said_biased"),
+    LightRule("selection", "amber", "labels_unknown", "said_unknown"),
 )

@@ -4,7 +4,7 @@
 // metrics to show, and whether alpha or beta were moved away from those of the evaluation.
 /** @typedef {ReturnType<typeof Recoup.read>} Model */
 /** @typedef {ReturnType<typeof Recoup.recover>} Recovered */
-/** @typedef {{ alpha: number, beta: number, threshold: number }} Position */
+/** @typedef {{ alpha: number, beta: number, threshold: number, odds: number }} Position */
 /**
  * @typedef {{ model: any, position: Position, result: Recovered, metrics: any, sharesMoved:
  *   boolean, wholeBands: boolean, shown: Record<"alpha" | "threshold", string[]> }} View

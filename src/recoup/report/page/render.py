@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from recoup._core.text import (
 )
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
+from recoup.evaluation.possible import saying
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.markdown import as_markdown
 from recoup.report.page.models import summarize_comparison
@@ -34,12 +35,14 @@ from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
 from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
+from recoup.selection.how_labeled import BIASED_ODDS, LabelsAre, check_labels_are
 
 ROOM = Path(__file__).parents[1]
 SCRIPTS = (
     *("shared/words.js", "shared/charts.js"),
     *(f"page/{name}" for name in COMPUTING),
-    *("page/verdict.js", "page/checked.js", "page/pictures.js", "page/page.js"),
+    *("page/verdict.js", "page/checked.js", "page/pictures.js", "page/sorting.js"),
+    *("page/wins.js", "page/page.js"),
 )
 # What a reader sees of a name, and what appears when the pointer rests on it.
 NAME_SHOWN, NAME_IN_TITLE = 60, 1000
@@ -99,6 +102,8 @@ class Report:
         The command that made the evaluation; by default the page shows the Python call.
     plan_command : str, optional
         The command that chooses rows to check by hand; by default the page shows the Python call.
+    labels_are : {"random", "biased", "unknown"}, optional
+        How labels came about, as for :func:`recoup.evaluate`. By default what was said there.
     """
 
     evaluation: Evaluation | Comparison
@@ -106,6 +111,13 @@ class Report:
     truth: Mapping[str, float] | None = None
     command: str | None = None
     plan_command: str | None = None
+    labels_are: LabelsAre | None = None
+
+    def __post_init__(self) -> None:
+        """Let the evaluation say of the labels what the report was told."""
+        if self.labels_are is not None:
+            word = check_labels_are(self.labels_are, "Report")
+            object.__setattr__(self, "evaluation", _saying(self.evaluation, word))
 
     def to_html(self) -> str:
         """Return the page as text. The same evaluation gives the same page.
@@ -135,6 +147,7 @@ class Report:
             "rules": [vars(rule) for rule in RULES],
             "names": shown,
             "name_in_title": NAME_IN_TITLE,
+            "most_odds": BIASED_ODDS,
             "summaries": summaries,
             "comparison": versus,
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
@@ -233,6 +246,14 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
 
+def _saying(result: Evaluation | Comparison, word: LabelsAre) -> Evaluation | Comparison:
+    """Return the same result with another word for how labels came about."""
+    if isinstance(result, Evaluation):
+        return saying(result, word)
+    said = {name: saying(one, word) for name, one in result.evaluations.items()}
+    return replace(result, evaluations=said)
+
+
 @cache
 def environment() -> Any:
     """Return what reads the templates, with the ways to write numbers and names."""
@@ -301,6 +322,8 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     """Write the call that gives the same numbers again, and what its names stand for."""
     given: dict[str, str] = {}
     named, more = ["threshold", "confidence", "n_boot"], {}
+    if result.labels_are != "unknown":
+        named.append("labels_are")
     if isinstance(result, Comparison):
         evaluation, function = next(iter(result.evaluations.values())), "compare"
         given["metric"] = repr(result.metric)

@@ -15,7 +15,7 @@ from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import METRICS, MetricSpec, specs
 
 # What works with the formulas, each using the names of those before it.
-COMPUTING = ("values.js", "intervals.js", "areas.js", "uncertainty.js", "formulas.js")
+COMPUTING = ("values.js", "intervals.js", "areas.js", "tilt.js", "uncertainty.js", "formulas.js")
 # What numpy calls them, and how a script writes them.
 OPERATORS = {
     "add": "+",

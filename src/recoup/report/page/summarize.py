@@ -16,6 +16,7 @@ from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.audited import answers_in_words, audit_of
 from recoup.report.page.verdict import verdict
+from recoup.selection.how_labeled import SAID
 
 __all__ = ["data_digest", "sentences", "summarize"]
 
@@ -254,6 +255,7 @@ def _settings(evaluation: Evaluation) -> dict[str, str]:
             evaluation.pi, evaluation.pi_interval
         ),
         "The numbers are about": about[evaluation.scheme],
+        "How labels came about": SAID[evaluation.labels_are],
         "Labeled rows": show_count(evaluation.n_labeled),
         "Unlabeled rows": show_count(evaluation.n_unlabeled),
     }

@@ -19,8 +19,7 @@ const Values = (() => {
   }
 
   // Rows of each group, known negatives apart, with their squared weights: without weights, the rows.
-  function groupsOf(packed, labeled, unlabeled) {
-    const squares = packed.squares ? packed.squares.map(unpack) : null;
+  function groupsOf(labeled, unlabeled, squares, known) {
     const group = (rows, square = rows) => ({
       heads: heads(rows),
       squareHeads: sumsFromTop(square),
@@ -28,29 +27,37 @@ const Values = (() => {
       square: sum(square),
     });
     const found = { labeled: group(labeled, squares?.[0]) };
-    if (!packed.known) return { ...found, unlabeled: group(unlabeled, squares?.[1]) };
-    const known = unpack(packed.known);
+    if (!known) return { ...found, unlabeled: group(unlabeled, squares?.[1]) };
     const without = (values, others) => values.map((value, i) => value - others[i]);
     const rest = squares && without(squares[1], squares[2]);
     found.unlabeled = group(without(unlabeled, known), rest ?? undefined);
     return { ...found, known: group(known, squares?.[2]) };
   }
 
-  function readTable(packed) {
-    const [labeled, unlabeled] = [unpack(packed.labeled), unpack(packed.unlabeled)];
-    const squares = packed.squares ? packed.squares.map(unpack) : [labeled, unlabeled];
-    const known = packed.known ? unpack(packed.known) : null;
+  // What follows from the counts of labeled and unlabeled rows at each score.
+  function countsOf(labeled, unlabeled, ownSquares, known) {
+    const squares = ownSquares ?? [labeled, unlabeled];
     return {
       labeled,
       unlabeled,
       squares,
-      thinned: packed.thinned,
-      weighted: packed.squares !== null,
       knownSquares: known && (squares[2] ?? known),
-      sharedHeads: packed.shared ? sumsFromTop(unpack(packed.shared)) : null,
-      groups: groupsOf(packed, labeled, unlabeled),
+      groups: groupsOf(labeled, unlabeled, ownSquares, known),
       labeledHeads: heads(labeled),
       unlabeledHeads: heads(unlabeled),
+    };
+  }
+
+  function readTable(packed) {
+    const ownSquares = packed.squares ? packed.squares.map(unpack) : null;
+    const known = packed.known ? unpack(packed.known) : null;
+    return {
+      ...countsOf(unpack(packed.labeled), unpack(packed.unlabeled), ownSquares, known),
+      ownSquares,
+      known,
+      thinned: packed.thinned,
+      weighted: ownSquares !== null,
+      sharedHeads: packed.shared ? sumsFromTop(unpack(packed.shared)) : null,
       scores: unpack(packed.scores),
       centers: unpack(packed.centers || packed.scores),
       nLabeled: packed.n_labeled,
@@ -261,6 +268,7 @@ const Values = (() => {
     reversed,
     sum,
     unpack,
+    countsOf,
     readTable,
     cumulated,
     mixtureOf,

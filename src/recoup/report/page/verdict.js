@@ -13,18 +13,35 @@ const Verdict = (() => {
    *   lights: Record<string, string>, levels: Record<string, string> }} PageWords
    */
 
-  // What is left open, as the keys of phrases name it.
-  /** @type {(open: { alpha: boolean, beta: boolean }) => string} */
-  function openKind({ alpha, beta }) {
-    if (alpha && beta) return "both";
-    return alpha ? "alpha" : beta ? "beta" : "";
+  // What is left open, in words: shares, and odds of a label; nothing where all is known.
+  /** @typedef {{ alpha: boolean, beta: boolean, odds: number }} Open */
+  /** @type {(open: Open, phrases: Record<string, string>) => string} */
+  function openWords({ alpha, beta, odds }, phrases) {
+    const shares = [alpha && phrases.open_alpha, beta && phrases.open_beta].filter(Boolean);
+    const parts = shares.length ? [shares.join(" and ")] : [];
+    if (odds > 1) parts.push(fill(phrases.open_labels, { odds: digits(odds) }));
+    return parts.join(", or if ");
+  }
+
+  // Which rows to look at: unlabeled ones show alpha, and which positives have no label.
+  /** @type {(open: Open, phrases: Record<string, string>) => string} */
+  function narrows({ alpha, beta, odds }, phrases) {
+    if (alpha || odds > 1) return beta ? phrases.narrows_both : phrases.narrows_alpha;
+    return beta ? phrases.narrows_beta : "";
   }
 
   // Between which limits a number could be, if they show as wider than its interval.
-  /** @type {(interval: string, possible: string, kind: string, phrases: any) => string} */
-  function couldBe(interval, possible, kind, phrases) {
-    if (!kind || interval === possible) return "";
-    return fill(phrases.could_be, { range: possible, open: phrases[`open_${kind}`] });
+  /** @type {(interval: string, possible: string, words: string, phrases: any) => string} */
+  function couldBe(interval, possible, words, phrases) {
+    if (!words || interval === possible) return "";
+    return fill(phrases.could_be, { range: possible, open: words });
+  }
+
+  // What the limits say of labels that favor some scores; nothing where a reader supposes some odds.
+  /** @type {(result: any, phrases: Record<string, string>) => string} */
+  function ranges({ open, odds, beta }, phrases) {
+    if (open.odds > 1) return fill(phrases.odds_included, { odds: digits(open.odds) });
+    return odds === 1 && beta < 1 ? phrases.odds_left_out : "";
   }
 
   function facts(model, result, figures, { phrases, limits }) {
@@ -48,7 +65,8 @@ const Verdict = (() => {
       return possible > limits.open_times * plain && possible > plain + limits.open_room;
     });
     const times = 1 / result.gap;
-    const kind = openKind(result.open);
+    const { labels, rows } = model.open;
+    const biased = labels === "biased";
     const alphaHigh = result.own ? model.prior.range[1] : result.alpha;
     const words = {
       confidence: Words.percent(model.confidence),
@@ -62,8 +80,10 @@ const Verdict = (() => {
       wide: wide
         .map(({ label, lower, upper }) => `${label} (${digits(lower, 2)} to ${digits(upper, 2)})`)
         .join(" and "),
-      open: phrases[`open_${kind}`] ?? "",
-      narrows: phrases[`narrows_${kind}`] ?? "",
+      open: openWords(result.open, phrases),
+      narrows: narrows(result.open, phrases),
+      ranges: ranges(result, phrases),
+      rows: Words.whole(rows),
       open_figures: wider
         .map(({ label, possible_lower: low, possible_upper: high }) =>
           fill(phrases.open_figure, { label, range: range(low, high) }),
@@ -86,6 +106,9 @@ const Verdict = (() => {
       leaks: Number(Recoup.leaks(model, result)),
       n_wide: wide.length,
       n_open: wider.length,
+      said_unknown: Number(labels === "unknown"),
+      said_biased: Number(biased),
+      biased_open: Number(biased && (result.beta < 1 || wider.length > 0)),
       words,
     };
   }
@@ -122,5 +145,5 @@ const Verdict = (() => {
     return { level, word: lights[level], reasons };
   }
 
-  return { couldBe, light, openKind };
+  return { couldBe, light, openWords };
 })();

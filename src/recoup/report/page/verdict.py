@@ -25,7 +25,7 @@ from recoup.metrics.measure import observed_rates_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import metric_spec
 from recoup.report.page.audited import tile_of, with_answers
-from recoup.report.page.light import light_of, open_kind
+from recoup.report.page.light import light_of, open_words
 from recoup.report.page.phrases import HIDDEN_FIGURE, LIMITS, PHRASES, TITLE_FIGURES
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ def _share(item: Estimate) -> str:
 
 
 def _figures(evaluation: Evaluation) -> list[dict[str, Any]]:
-    kind = open_kind(*open_shares(evaluation.given))
+    words = open_words(*open_shares(evaluation.given), evaluation.label_odds)
     found = []
     for key, (title, about, as_share) in TITLE_FIGURES.items():
         item, write = evaluation[key], show_share_range if as_share else show_range
         figure = {"key": key, "title": title, "about": about, "as_share": as_share}
         values = {name: getattr(item, name) for name in ("recovered", "lower", "upper", "pu")}
         ranges = write(item.lower, item.upper), write(item.possible_lower, item.possible_upper)
-        more = {"could_be": could_be(*ranges, kind), "checked": tile_of(evaluation, key)}
+        more = {"could_be": could_be(*ranges, words), "checked": tile_of(evaluation, key)}
         found.append(figure | values | more)
     return found
 
@@ -134,21 +134,22 @@ def _hidden(evaluation: Evaluation) -> dict[str, Any]:
     low, high = show_count(found.lower), show_count(found.upper)
     least, most = show_count(found.possible_lower), show_count(found.possible_upper)
     alpha, _ = open_shares(evaluation.given)
+    words = open_words(alpha, False, evaluation.label_odds if alpha else 1.0)
     return {
         "title": title,
         "about": about,
         "count": show_count(found.count),
         "between": PHRASES["hidden_between"].format(low=low, high=high),
-        "could_be": could_be(f"{low} to {high}", f"{least} to {most}", open_kind(alpha, False)),
+        "could_be": could_be(f"{low} to {high}", f"{least} to {most}", words),
         "checked": tile_of(evaluation, "hidden"),
     }
 
 
-def could_be(interval: str, possible: str, kind: str) -> str:
+def could_be(interval: str, possible: str, words: str) -> str:
     """Say between which limits a number could be, if they show as wider than its interval."""
-    if not kind or interval == possible:
+    if not words or interval == possible:
         return ""
-    return PHRASES["could_be"].format(range=possible, open=PHRASES[f"open_{kind}"])
+    return PHRASES["could_be"].format(range=possible, open=words)
 
 
 def doubts(evaluation: Evaluation) -> list[str]:
