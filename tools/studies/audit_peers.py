@@ -51,6 +51,7 @@ FLOORS = (0.02, 0.002)
 SLOW_REPETITIONS = 50
 TREE_DEPTH, ROUND = 5, 50
 MOST_DRAWS = 20_000
+OWN = ("recoup audited", "recoup combined", "recoup for this alone")
 # Value, lower and upper limit, number of checked rows.
 Said = list[float]
 
@@ -312,10 +313,11 @@ def one_repetition(y: Any, scores: Floats, chance: Floats, seed: int) -> dict[st
     return {key: {"truth": true[key], **ways} for key, ways in said.items()}
 
 
-def summary(repetitions: list[dict[str, Any]], key: str) -> dict[str, dict[str, float]]:
+def summary(repetitions: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
     """Root mean squared error, its ratio to that of recoup, coverage, checks, by way.
 
-    The ratio is over the repetitions that both have, with 90% limits of a paired bootstrap.
+    Ratios are over the repetitions that both have; that to the audited value, with all six metrics
+    in view, has 90% limits of a paired bootstrap.
     """
     done = [one[key] for one in repetitions if one]
     true = np.array([one["truth"] for one in done])
@@ -327,15 +329,18 @@ def summary(repetitions: list[dict[str, Any]], key: str) -> dict[str, dict[str, 
     found = {}
     for name, values in said.items():
         there = np.isfinite(values[:, 0])
-        mine, other = squares["recoup audited"][there], squares[name][there]
+        mine, other = squares[OWN[0]][there], squares[name][there]
         drawn = np.random.default_rng(0).integers(0, len(mine), (2000, len(mine)))
-        ratios = np.sqrt(other[drawn].mean(1) / mine[drawn].mean(1))
+        limits = np.quantile(np.sqrt(other[drawn].mean(1) / mine[drawn].mean(1)), [0.05, 0.95])
         covers = (values[there, 1] <= true[there]) & (true[there] <= values[there, 2])
+        ratios = {}
+        for base in OWN:
+            both = there & np.isfinite(squares[base])
+            ratios[base] = float(np.sqrt(squares[name][both].mean() / squares[base][both].mean()))
         found[name] = {
             "rmse": float(np.sqrt(other.mean())),
-            "ratio": float(np.sqrt(other.mean() / mine.mean())),
-            "ratio_lower": float(np.quantile(ratios, 0.05)),
-            "ratio_upper": float(np.quantile(ratios, 0.95)),
+            "ratios": ratios,
+            "limits": limits.tolist(),
             "coverage": float(covers.mean()),
             "checked": float(values[there, 3].mean()),
             "repetitions": int(there.sum()),
@@ -346,25 +351,28 @@ def summary(repetitions: list[dict[str, Any]], key: str) -> dict[str, dict[str, 
 def show(found: dict[str, Any]) -> None:
     """Print the cells, and in how many of them recoup errs at most as much as each way."""
     for key, package in (("alpha", "glide"), ("f1", "activeeval")):
-        cells = {cell: one["summary"][key] for cell, one in found.items()}
-        wins: dict[str, list[bool]] = {}
-        for cell, ways in cells.items():
+        ratios: dict[tuple[str, str], list[float]] = {}
+        for cell, summaries in found.items():
             print(f"\n{key}, {cell}")
-            for name, one in ways.items():
+            for name, one in summaries["summary"][key].items():
                 print(
-                    f"  {name:<29} RMSE {one['rmse']:.4f}  ratio {one['ratio']:.2f} "
-                    f"({one['ratio_lower']:.2f} to {one['ratio_upper']:.2f})  covers "
+                    f"  {name:<29} RMSE {one['rmse']:.4f}  ratio {one['ratios'][OWN[0]]:.2f} "
+                    f"({one['limits'][0]:.2f} to {one['limits'][1]:.2f})  covers "
                     f"{one['coverage']:.3f}  {one['checked']:.0f} rows, {one['repetitions']} runs"
                 )
-                if name.startswith(package):
-                    wins.setdefault(name, []).append(one["ratio"] >= 1)
-            peers = [one["ratio"] for name, one in ways.items() if name.startswith(package)]
-            if peers:
-                best = f"the best way of {package} in each cell"
-                wins.setdefault(best, []).append(min(peers) >= 1)
+            peers = {n: o for n, o in summaries["summary"][key].items() if n.startswith(package)}
+            for base in OWN if peers else ():
+                for name, one in peers.items():
+                    ratios.setdefault((base, name), []).append(one["ratios"][base])
+                least = min(one["ratios"][base] for one in peers.values())
+                ratios.setdefault((base, f"{package}, the best in each cell"), []).append(least)
         print()
-        for name, won in wins.items():
-            print(f"{key}: recoup errs at most as much in {sum(won)} of {len(won)} cells: {name}")
+        for (base, name), of_cells in ratios.items():
+            wins, middle = sum(r >= 1 for r in of_cells), np.exp(np.mean(np.log(of_cells)))
+            print(
+                f"{key}: {base:<21} errs at most as much in {wins} of {len(of_cells)} cells as "
+                f"{name}, whose error is {middle:.2f} times as large (geometric mean)"
+            )
 
 
 def main() -> None:
