@@ -124,6 +124,8 @@ def drawn_again(
     parts = parts_of(population, checked)
     drawn, by_design = as_drawn(population, checked)
     starts = groups_of(drawn, by_design, parts_of(drawn, by_design))
+    if checked.design is not None and checked.design.groups is not None:
+        starts = checked.design.groups
     coarse, index = population.blocks(BLOCKS, parts)
     hidden = np.zeros((n_draws, len(coarse.scores)))
     np.add.at(hidden[0], index[checked.cells], checked.truth)
