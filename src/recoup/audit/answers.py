@@ -220,7 +220,7 @@ class Audit:
         PriorEstimate
             Of the method ``"audit"``.
         """
-        from recoup.audit.alpha import audited_prior
+        from recoup.audit.audited_prior import audited_prior
 
         seed = as_seed(random_state, caller)
         return audited_prior(self, s, scores, labels_alone, beta, confidence, seed, caller)
@@ -270,7 +270,7 @@ class Audit:
         optimism : float
             What choosing the best threshold by so few answers adds to the value, on average.
         """
-        from recoup.audit.alpha import rows_as_numbers
+        from recoup.audit.audited_prior import rows_as_numbers
         from recoup.audit.tuning import tuned_by_audit
 
         labels, values = rows_as_numbers(s, scores, caller)
@@ -317,7 +317,7 @@ class Audit:
         -------
         LabelsTest
         """
-        from recoup.audit.alpha import placed
+        from recoup.audit.audited_prior import placed
         from recoup.audit.checked import as_drawn
         from recoup.audit.labels import labels_test
 

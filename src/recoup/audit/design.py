@@ -31,6 +31,9 @@ class Design:
         checked ones alone where the scores of the plan are not at hand.
     places : ndarray of shape (n_known,)
         Cells of the same rows by the score of the model that is judged.
+    groups : ndarray of shape (n_groups,) or None
+        First cell of each group of parts whose answers are drawn again together; None to join
+        parts until each group holds enough answers of both kinds.
     """
 
     population: JudgedRows
@@ -38,6 +41,7 @@ class Design:
     starts: NDArray[np.intp]
     known: NDArray[np.intp]
     places: NDArray[np.intp]
+    groups: NDArray[np.intp] | None = None
 
     @classmethod
     def of(
@@ -47,11 +51,12 @@ class Design:
         starts: NDArray[np.intp],
         known: NDArray[np.intp],
         places: NDArray[np.intp],
+        groups: NDArray[np.intp] | None = None,
     ) -> Design:
         """Put the known rows in the order of their cells, those of one cell as they came."""
         # Not by their places, which differ between models: the same row is meant in all of them.
         order = np.argsort(known, kind="stable")
-        return cls(population, cells, starts, known[order], places[order])
+        return cls(population, cells, starts, known[order], places[order], groups)
 
     def by_model(
         self, cells: NDArray[np.intp], start: int, end: int, chance: FloatArray

@@ -140,6 +140,8 @@ def _drawn_hidden(
     """Draw the hidden positives of rows of one opinion."""
     drawn, by_design = as_drawn(population, checked)
     starts = groups_of(drawn, by_design, parts_of(drawn, by_design))
+    if checked.design is not None and checked.design.groups is not None:
+        starts = checked.design.groups
     n_draws = shape[0]
     hidden = np.zeros(shape)
     np.add.at(hidden[0], index[checked.cells], checked.truth)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup.audit.alpha import placed, share_found
 from recoup.audit.answers import Audit
+from recoup.audit.audited_prior import placed, share_found
 from recoup.audit.checked import chances, hidden_mass, right_share
 from recoup.audit.estimating import audited_roc
 from recoup.audit.limits import drawn_again

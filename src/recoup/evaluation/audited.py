@@ -158,7 +158,7 @@ def with_audited_models(
     -------
     Comparison
     """
-    from recoup.audit.differences import audited_gaps
+    from recoup.audit.pairs import audited_gaps
     from recoup.audit.placing import checked_by_models
     from recoup.evaluation.audited_comparison import AuditedComparison
 
@@ -175,8 +175,20 @@ def with_audited_models(
         name: audited_evaluation(evaluations[name], rows[name][0], checked[name], seed)
         for name in evaluations
     }
+    unlabeled = labels == 0
+    # In the order in which all models have the answers; rows from the top judge one model alone.
+    inside = next(iter(checked.values())).rows
+    inside = audit.rows if inside is None else inside
     gaps = audited_gaps(
-        populations, checked, audited, beta=one.beta, confidence=one.confidence, seed=seed
+        populations,
+        checked,
+        audited,
+        {name: populations[name].cells(scores[name][unlabeled]) for name in populations},
+        np.cumsum(unlabeled)[inside] - 1,
+        drawn_by,
+        beta=one.beta,
+        confidence=one.confidence,
+        seed=seed,
     )
     differences: list[Difference] = []
     for key in dict.fromkeys(gap.key for gap in gaps):
