@@ -127,8 +127,9 @@ def test_too_few_labels_for_an_estimate_still_make_a_plan():
     s[np.flatnonzero(s)[8:]] = 0
     made = plan(s, scores, budget=80, n_waves=1)
     audit = made.answers(made.rows, y[made.rows])
-    found = recoup.evaluate(s, scores, alpha=0.02, audit=audit).audit
-    assert found.alpha.lower <= y[s == 0].mean() <= found.alpha.upper
+    evaluation = recoup.evaluate(s, scores, audit=audit)
+    assert evaluation.prior.estimate.method == "audit"
+    assert evaluation.audit.alpha.lower <= y[s == 0].mean() <= evaluation.audit.alpha.upper
 
 
 def test_labels_that_favor_clear_cases_are_seen_and_do_no_harm():

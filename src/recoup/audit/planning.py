@@ -32,8 +32,7 @@ DEFAULT_BUDGET = 200
 TILT = 5.0
 # Chances below this are no evidence that a score holds no positives.
 LEAST = 0.002
-# Fewer labels than this say nothing of alpha; as many positives are hidden as this for each label.
-FEWEST_LABELS = 20
+# Hidden positives for each label, where labels are too few to estimate alpha.
 ROUGH_RATIO = 2.0
 
 
@@ -551,8 +550,9 @@ def _needed(
 
 def _estimated_alpha(table: ScoreTable, caller: str) -> float:
     from recoup.priors import estimate
+    from recoup.priors.base import MIN_LABELED
 
-    if table.n_labeled < FEWEST_LABELS:
+    if table.n_labeled < MIN_LABELED:
         # Too few to estimate from; a rough share costs checks, not validity.
         return float(np.clip(ROUGH_RATIO * table.n_labeled / table.n_unlabeled, 0.001, 0.5))
     try:

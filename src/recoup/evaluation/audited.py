@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 
 def audited_defaults(
-    audit: Any, alpha: Any, threshold: Any, propensity: Any, sample_weight: Any
+    audit: Any,
+    alpha: Any,
+    threshold: Any,
+    propensity: Any,
+    sample_weight: Any,
+    s: Any,
+    scores: Any,
 ) -> tuple[Any, Any]:
     """Return alpha and threshold, where the audit says what was left out.
 
@@ -36,13 +42,17 @@ def audited_defaults(
     audit : Audit
         The checked rows.
     alpha : object
-        As the user gave it. Left out, it is estimated.
+        As the user gave it. Left out, it is estimated: from the answers, if labels are too few.
     threshold : object
         As the user gave it. Left out, it is the plan's.
     propensity : object
         Takes the place of alpha.
     sample_weight : object
         Refused: an audit counts rows.
+    s : array-like of shape (n,) or ScoreTable
+        Labels.
+    scores : array-like of shape (n,) or None
+        Scores.
 
     Returns
     -------
@@ -52,7 +62,13 @@ def audited_defaults(
 
     check_audit(audit, "evaluate", sample_weight)
     if alpha is None and propensity is None:
-        alpha = "estimate"
+        from recoup.priors.base import MIN_LABELED
+
+        counted = isinstance(s, ScoreTable)
+        n_labeled = s.n_labeled if counted else label_masks(s, "evaluate")[0].sum()
+        # Fewer labels alone say nothing of alpha; the answers do.
+        few = n_labeled < MIN_LABELED
+        alpha = audit.prior_estimate(s, scores, caller="evaluate") if few else "estimate"
     return alpha, audit.threshold if threshold is None else threshold
 
 

@@ -147,12 +147,14 @@ def evaluate(
         )
     check_labels_are(labels_are, "evaluate")
     rng = as_generator(random_state, "evaluate")
-    if audit is not None:
-        alpha, threshold = audited_defaults(audit, alpha, threshold, propensity, sample_weight)
     crossfitted = s if isinstance(s, CrossfitScores) else None
     scored = check_scored(scored, crossfitted is not None, "evaluate")
     if crossfitted is not None:
         s, scores = crossfitted.s, crossfitted.scores if scores is None else scores
+    if audit is not None:
+        alpha, threshold = audited_defaults(
+            audit, alpha, threshold, propensity, sample_weight, s, scores
+        )
     threshold = read_threshold(threshold, scores)
     keep = (0.5, threshold) if isinstance(threshold, float) else (0.5,)
 
