@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-priors train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-priors train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -22,6 +22,7 @@ help:
 	@echo '                   runs of PU-Bench are made by recoup bench run, and read here'
 	@echo 'make study         measure how often intervals, bounds, tests of models and the test of'
 	@echo '                   labels at random hold what they claim: the last takes hours'
+	@echo 'make study-audits  measure whether rows checked by hand give what they claim: two hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
@@ -92,6 +93,15 @@ study: $(VENV)/.installed
 	$(BIN)/python -m tools.studies.bounds
 	$(BIN)/python -m tools.studies.compare_level
 	$(BIN)/python -m tools.studies.scar_test --store $(RECOUP_STUDY)/scar_test.jsonl --jobs -1
+
+# tools.studies.audit_peers, run where glide-py and activeeval are installed, adds their part.
+AUDITS = $(RECOUP_STUDY)/audits
+study-audits: data $(VENV)/.installed
+	@mkdir -p $(AUDITS)
+	$(BIN)/python -m tools.studies.audits pack --to $(AUDITS)/sets.npz
+	$(BIN)/python -m tools.studies.audits run --data $(AUDITS)/sets.npz --out $(AUDITS)/found.json
+	$(BIN)/python -m tools.studies.audit_page $(AUDITS)/found.json docs/audits.md \
+	    $(if $(wildcard $(AUDITS)/peers.json),--peers $(AUDITS)/peers.json)
 
 study-priors: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind study

@@ -201,12 +201,7 @@ PAGE = """# Do audits hold? A study on real data
 
 [Checking by hand](checking-by-hand.md) says what an audit is. This page says how often its
 intervals hold the truth, whatever the labels are, and how many checks it saves. Made by
-
-```console
-$ python -m tools.studies.audits pack --to build/audits/sets.npz
-$ python -m tools.studies.audits run --data build/audits/sets.npz --out build/audits/found.json
-$ python -m tools.studies.audit_page build/audits/found.json docs/audits.md --peers peers.json
-```
+`make study-audits`.
 
 {sets} real populations, scored by boosted trees that learned labeled against unlabeled rows of the
 other half of the set; labels that are a random sample of the positives, that favor clear positives

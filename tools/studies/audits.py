@@ -7,11 +7,7 @@ with the truth of the whole population. Beside it stands an audit of as many row
 blindly from the unlabeled ones. Scores are those of boosted trees that learned labeled against
 unlabeled rows of the other half of the set, labeled in the same way.
 
-    python -m tools.studies.audits pack --to build/audits/sets.npz
-    python -m tools.studies.audits run --data build/audits/sets.npz --out build/audits/found.json
-    python -m tools.studies.audit_page build/audits/found.json docs/audits.md
-
-``pack`` needs the folder of the datasets; ``run`` needs the packed file alone. A cell that is in
+``make study-audits`` packs, runs, and writes docs/audits.md. ``pack`` needs the folder of the datasets; ``run`` needs the packed file alone. A cell that is in
 the output file with as many repetitions is not run again.
 """
 
