@@ -7,8 +7,9 @@ with the truth of the whole population. Beside it stands an audit of as many row
 blindly from the unlabeled ones. Scores are those of boosted trees that learned labeled against
 unlabeled rows of the other half of the set, labeled in the same way.
 
-``make study-audits`` packs, runs, and writes docs/audits.md. ``pack`` needs the folder of the datasets; ``run`` needs the packed file alone. A cell that is in
-the output file with as many repetitions is not run again.
+``make study-audits`` packs, runs, and writes docs/audits.md. Packing needs the folder of the
+datasets; running needs the packed file alone. A cell that is in the output file with as many
+repetitions is not run again.
 """
 
 from __future__ import annotations
