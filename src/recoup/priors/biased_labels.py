@@ -21,6 +21,7 @@ from recoup.priors.kinds import (
     find_kinds,
     heterogeneity,
     log_rates,
+    mean_rate,
     propensities,
     shrunk_shares,
 )
@@ -118,19 +119,26 @@ def _nothing_said(estimate: PriorEstimate, reason: str) -> PriorEstimate:
 def _allowing_for(estimate: PriorEstimate, kinds: Kinds, tested: Heterogeneity) -> PriorEstimate:
     """Draw the rate of every kind to the common one, as far as the evidence goes."""
     n_labeled = float(kinds.sizes.sum())
+    differ = tested.p_value <= LEVEL
 
-    def common(alphas: Any) -> FloatArray:
-        return log_rates(np.atleast_1d(alphas), n_labeled, kinds.n_unlabeled)
+    def common(alphas: Any, own: FloatArray) -> FloatArray:
+        rates = log_rates(np.atleast_1d(alphas), n_labeled, kinds.n_unlabeled)
+        if not differ:
+            return rates
+        # The rate that all positives would share leans to the most labeled kind where kinds
+        # differ; the mean of the kinds suffers from the ones that overlap with each other.
+        halfway: FloatArray = (rates + mean_rate(kinds, own, tested.between)) / 2
+        return halfway
 
-    alpha = float(shrunk_shares(kinds, common(estimate.alpha), tested.between)[0])
+    center = common(estimate.alpha, kinds.log_rates[:, None])
+    alpha = float(shrunk_shares(kinds, center, tested.between)[0])
     alpha = min(alpha, MOST)
     draws, interval = None, None
     if estimate.draws is not None:
         alphas = np.sort(_alphas(estimate.draws))
         # The lowest rate of each kind together, and so on: errors of one forest go one way.
-        drawn = shrunk_shares(
-            kinds, common(alphas), tested.between, np.sort(kinds.rate_draws(len(alphas)))[:, ::-1]
-        )
+        own = kinds.rate_draws(len(alphas))[:, ::-1]
+        drawn = shrunk_shares(kinds, common(alphas, own), tested.between, own)
         draws, interval = _around(np.sort(drawn), alpha, estimate)
     members = dict(estimate.members) | {"kinds": float(min(kinds.alphas.sum(), 1.0))}
     return replace(estimate, alpha=alpha, draws=draws, interval=interval, members=members)

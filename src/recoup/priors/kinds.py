@@ -194,6 +194,27 @@ def shrunk_shares(
     return found
 
 
+def mean_rate(kinds: Kinds, rates: FloatArray, between: float) -> FloatArray:
+    """Return the mean log label frequency of the kinds, the ones that are known best first.
+
+    Parameters
+    ----------
+    kinds : Kinds
+        The kinds.
+    rates : ndarray of shape (n_kinds, n_draws)
+        Log label frequencies of the kinds.
+    between : float
+        Variance of log label frequencies between kinds.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+    """
+    weights = 1 / (between + kinds.variances)
+    found: FloatArray = weights @ rates / weights.sum()
+    return found
+
+
 def described(kinds: Kinds) -> tuple[Kind, ...]:
     """Return what was found about each kind, the most labeled one first."""
     draws = np.exp(kinds.rate_draws(N_DRAWS))

@@ -12,11 +12,11 @@ from recoup._core.checks import FloatArray
 
 MAX_COLUMNS = 10
 # Keeps coefficients finite where rows are separated.
-RIDGE = 1e-3
+RIDGE = 0.05
 N_RESAMPLES = 99
+FIRST_TILT = 0.3
 # At this level a tilt is reported.
-LEVEL = 0.02
-N_FOLDS = 2
+LEVEL = 0.01
 # What the trees know beyond the model must not be more than this many standard errors.
 MISFIT = 1.645
 # A tilt is only simulated where the usual approximation finds one at this level.
@@ -77,15 +77,16 @@ def find_tilt(
     learned : ndarray of shape (n,)
         Honest scores of a flexible classifier, against which the form is held.
     rng : Generator
-        Source of folds and simulations.
+        Source of simulations.
     """
     X = _telling(scaled, s)
-    plain, tilted = _fit(X, s, tilted=False), _fit(X, s, tilted=True)
+    plain = _fit(X, s)
+    tilted = _tilted_fit(X, s, plain)
     gain = 2 * (tilted.log_likelihood - plain.log_likelihood)
     a = _index(X, tilted.values)
     alpha = float(_sigmoid(a[s == 0]).mean())
     strength = float(tilted.values[1])
-    fits = _explains(X, s, learned, rng)
+    fits = _explains(X, s, tilted.values, learned)
     p_value = _chi_square_tail(gain)
     if fits and p_value < SCREEN:
         p_value = _simulated_p(X, s, plain, gain, rng)
@@ -99,11 +100,11 @@ def _telling(scaled: FloatArray, s: NDArray[np.int_]) -> FloatArray:
     return np.asarray(scaled[:, chosen])
 
 
-def _fit(X: FloatArray, s: NDArray[np.int_], *, tilted: bool) -> _Fitted:
-    """Maximize the likelihood over delta, theta, a and b; theta is 0 unless tilted."""
+def _fit(X: FloatArray, s: NDArray[np.int_], start: FloatArray | None = None) -> _Fitted:
+    """Maximize the likelihood over delta, theta, a and b; theta is 0 unless there is a start."""
     from scipy.optimize import minimize
 
-    base = np.log(s.sum() / (len(s) - s.sum()))
+    tilted = start is not None
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
         if not tilted:
@@ -112,23 +113,30 @@ def _fit(X: FloatArray, s: NDArray[np.int_], *, tilted: bool) -> _Fitted:
         logit = values[0] + values[1] * eta - np.logaddexp(0.0, -eta)
         error = s - _sigmoid(logit)
         along = error * (values[1] + _sigmoid(-eta))
-        ridge = RIDGE * len(s) * np.sum(values[3:] ** 2) / 2
+        ridge = RIDGE * np.sum(values[3:] ** 2) / 2
         gradient = -np.concatenate([[error.sum(), error @ eta, along.sum()], X.T @ along])
-        gradient[3:] += RIDGE * len(s) * values[3:]
+        gradient[3:] += RIDGE * values[3:]
         total = float(np.logaddexp(0.0, logit).sum() - s @ logit + ridge)
         return total / len(s), (gradient if tilted else np.delete(gradient, 1)) / len(s)
 
-    slope = X[s == 1].mean(axis=0) - X[s == 0].mean(axis=0)
-    start = np.concatenate([[base + 1.0, 0.0, -1.0], slope])
-    found = minimize(
-        loss,
-        start if tilted else np.delete(start, 1),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 300},
-    )
+    if start is None:
+        start = _start(X, s)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     values = found.x if tilted else np.insert(found.x, 1, 0.0)
     return _Fitted(np.asarray(values), -float(found.fun) * len(s))
+
+
+def _tilted_fit(X: FloatArray, s: NDArray[np.int_], plain: _Fitted) -> _Fitted:
+    """Fit with a tilt from two starts: likelihoods of such models may have several tops."""
+    flat = _start(X, s)
+    starts = plain.values, np.insert(flat, 1, FIRST_TILT)
+    return max((_fit(X, s, start) for start in starts), key=lambda found: found.log_likelihood)
+
+
+def _start(X: FloatArray, s: NDArray[np.int_]) -> FloatArray:
+    base = np.log(s.sum() / (len(s) - s.sum()))
+    slope = X[s == 1].mean(axis=0) - X[s == 0].mean(axis=0)
+    return np.concatenate([[base + 1.0, -1.0], slope])
 
 
 def _index(X: FloatArray, values: FloatArray) -> FloatArray:
@@ -148,17 +156,11 @@ def _sigmoid(values: FloatArray) -> FloatArray:
     return np.asarray(expit(values))
 
 
-def _explains(
-    X: FloatArray, s: NDArray[np.int_], learned: FloatArray, rng: np.random.Generator
-) -> bool:
-    """Say whether a forest adds nothing to what the tilted model says of rows it has not seen."""
+def _explains(X: FloatArray, s: NDArray[np.int_], fitted: FloatArray, learned: FloatArray) -> bool:
+    """Say whether a forest adds nothing to what the tilted model says."""
     from scipy.stats import rankdata
 
-    fold = rng.permutation(len(s)) % N_FOLDS
-    logit = np.zeros(len(s))
-    for number in range(N_FOLDS):
-        train = fold != number
-        logit[~train] = _logit(X[~train], _fit(X[train], s[train], tilted=True).values)
+    logit = _logit(X, fitted)
     # One step of the score test for a second column in a logistic regression.
     columns = np.column_stack([np.ones(len(s)), logit])
     values = _newton(columns, s)
@@ -197,6 +199,7 @@ def _simulated_p(
         drawn = (rng.random(len(s)) < chance).astype(int)
         if drawn.sum() < X.shape[1] + 3:
             continue
-        both = [_fit(X, drawn, tilted=tilted).log_likelihood for tilted in (False, True)]
-        as_large += 2 * (both[1] - both[0]) >= gain
+        again = _fit(X, drawn)
+        more = _tilted_fit(X, drawn, again).log_likelihood - again.log_likelihood
+        as_large += 2 * more >= gain
     return as_large / (N_RESAMPLES + 1)
