@@ -7,7 +7,7 @@ import pytest
 
 import recoup
 from recoup.priors import PULSNAR, Auto, estimate
-from recoup.priors._solvers.groups import group_chances, standardized
+from recoup.priors._solvers.groups import group_chances, unit_columns
 from recoup.priors.biased_labels import LEVEL, with_labels
 from recoup.priors.kinds import (
     Kinds,
@@ -66,7 +66,7 @@ def test_rates_that_are_equal_are_rarely_flagged():
     flags = []
     for seed in range(10):
         X, s, _ = two_kinds((0.3, 0.3), seed, n_each=150, n_negative=300)
-        marks = standardized(X)
+        marks = unit_columns(X)
         kinds = find_kinds(marks, s, seed)
         if kinds.number > 1:
             rng = np.random.default_rng(seed)

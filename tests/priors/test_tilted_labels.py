@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recoup.priors import Auto
-from recoup.priors._solvers.groups import standardized
+from recoup.priors._solvers.groups import unit_columns
 from recoup.priors.biased_labels import _tilted
 from recoup.priors.tilted_labels import LEVEL, Tilt, find_tilt
 
@@ -19,7 +19,7 @@ def normal_classes(theta, seed, n=3000):
     X[:, 0] += 2.5 * y
     weights = np.exp(theta * X[:, 0])
     s = (y & (rng.random(n) < np.minimum(0.1 * weights / weights[y].mean(), 1))).astype(int)
-    return standardized(X), s, y
+    return unit_columns(X), s, y
 
 
 def test_a_tilt_is_found_where_the_form_is_right():
@@ -46,7 +46,7 @@ def test_random_labels_show_no_tilt():
 def test_a_form_that_is_wrong_says_nothing():
     rng = np.random.default_rng(0)
     y = rng.random(3000) < 0.4
-    X = standardized(rng.normal(size=(3000, 2)) * np.where(y, 4.0, 1.0)[:, None])
+    X = unit_columns(rng.normal(size=(3000, 2)) * np.where(y, 4.0, 1.0)[:, None])
     s = (y & (rng.random(3000) < 0.3)).astype(int)
     # Positives surround the negatives: no index of the columns tells them apart.
     found = find_tilt(X, s, (X**2).sum(axis=1), rng)

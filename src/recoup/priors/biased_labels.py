@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from recoup._core.checks import FloatArray, label_masks
 from recoup._core.notes import Note
 from recoup._core.text import show_digits, show_p, show_percent
-from recoup.priors._solvers.groups import standardized
+from recoup.priors._solvers.groups import unit_columns
 from recoup.priors.base import plausible
 from recoup.priors.kinds import (
     Heterogeneity,
@@ -80,7 +80,7 @@ def _looked(
     marks = labeled[rows].astype(int)
     if marks.sum() < 2 or not np.ptp(features[rows], axis=0).any():
         return _nothing_said(estimate, "These rows show no kinds.")
-    scaled = standardized(features[rows])
+    scaled = unit_columns(features[rows])
     kinds = find_kinds(scaled, marks, int(rng.integers(2**31)))
     tested = None
     if kinds.number > 1:

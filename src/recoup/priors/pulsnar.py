@@ -16,7 +16,7 @@ from recoup.priors._solvers.groups import (
     group_chances,
     group_tables,
     labeled_groups,
-    standardized,
+    unit_columns,
 )
 from recoup.priors._solvers.transform import SCORES, honest_scores, named_or
 from recoup.priors.base import (
@@ -82,7 +82,7 @@ class PULSNAR(FeaturePriorEstimator):
 
     Notes
     -----
-    Features are standardized and multiplied by their importance in a forest that tells labeled
+    Features are unit_columns and multiplied by their importance in a forest that tells labeled
     from unlabeled rows, so that groups differ in what matters. Groups whose positives overlap are
     counted twice there, and alpha is then too high. From scores alone (:meth:`fit_scores`) no
     groups can be seen, and PULSCAR is what remains.
@@ -152,7 +152,7 @@ class PULSNAR(FeaturePriorEstimator):
                 warnings=(*found.warnings, warning),
                 draws=self._summed([table]),
             )
-        scaled = standardized(X)
+        scaled = unit_columns(X)
         how = Grouping(self.max_groups, MAX_FEATURES, "full", 1.0, MIN_LABELED)
         self.groups_ = labeled_groups(scaled, s, how, seed)
         tables = self._tables(X, scaled, s, seed)

@@ -46,7 +46,7 @@ class Grouping:
     min_labeled: int = 20
 
 
-def standardized(X: FloatArray) -> FloatArray:
+def unit_columns(X: FloatArray) -> FloatArray:
     """Bring columns to mean 0 and standard deviation 1; constant ones become 0."""
     centered = X - X.mean(axis=0)
     spread = X.std(axis=0)
