@@ -82,7 +82,7 @@ class PULSNAR(FeaturePriorEstimator):
 
     Notes
     -----
-    Features are unit_columns and multiplied by their importance in a forest that tells labeled
+    Features are standardized and multiplied by their importance in a forest that tells labeled
     from unlabeled rows, so that groups differ in what matters. Groups whose positives overlap are
     counted twice there, and alpha is then too high. From scores alone (:meth:`fit_scores`) no
     groups can be seen, and PULSCAR is what remains.
