@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-priors train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-labels study-priors train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -25,6 +25,8 @@ help:
 	@echo 'make study-audits  measure whether rows checked by hand give what they claim: two hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
 	@echo '                   of the folder RECOUP_DATA: hours'
+	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
+	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
 	@echo 'make house         count how easily somebody new finds their way in the code'
@@ -108,6 +110,9 @@ study-priors: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks score --kind study
 	$(BIN)/python -m tools.studies.priors --write docs/priors-study.md
 	$(BIN)/python -m tools.studies.recovered_auc --write docs/recovered-auc.md
+
+study-labels: data $(VENV)/.installed
+	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md
 
 # In this order: the combination asks the other two.
 train-priors: data $(VENV)/.installed-torch

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from recoup.exceptions import InvalidInputError
+from recoup.priors._solvers.groups import Grouping, labeled_groups
 from recoup.priors.pulscar import PULSCAR
-from recoup.priors.pulsnar import PULSNAR, _grouped
+from recoup.priors.pulsnar import PULSNAR
 
 FAST = {"transform": "logistic", "max_groups": 4}
 
@@ -79,7 +80,8 @@ def test_groups_are_never_tiny():
     rng = np.random.default_rng(0)
     scaled = np.concatenate([rng.normal(size=(45, 2)), rng.normal(5, 0.01, size=(5, 2))])
     scaled = np.concatenate([scaled, rng.normal(-3, 1, size=(200, 2))])
-    groups = _grouped(scaled, np.repeat([1, 0], [50, 200]), 10, 0)
+    how = Grouping(10, 10, "full", 1.0)
+    groups = labeled_groups(scaled, np.repeat([1, 0], [50, 200]), how, 0)
     assert np.bincount(groups).min() >= 20
 
 
@@ -94,7 +96,7 @@ def test_one_column_shows_no_groups():
 
 def test_interval_on_demand():
     X, s, _ = kinds((60, 40), (60, 60), 200)
-    plain = PULSNAR(transform="logistic", max_groups=2).fit(X, s)
+    plain = PULSNAR(transform="logistic", max_groups=2, interval=None).fit(X, s)
     assert plain.estimate_.interval is None
     drawn = PULSNAR(transform="logistic", max_groups=2, interval="bootstrap", n_draws=2).fit(X, s)
     low, high = drawn.estimate_.interval

@@ -14,6 +14,7 @@ OWN_WORDS = {
     ("auto", "interval"),
     ("km1", "interval"),
     ("km2", "interval"),
+    ("pulsnar", "interval"),
     ("pulsnar", "transform"),
     ("share-net", "interval"),
 }

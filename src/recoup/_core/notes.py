@@ -31,6 +31,8 @@ CODES = {
     "disagreement": "the ways to estimate alpha disagree",
     "undetermined": "the scores hardly determine alpha",
     "wrong-labels": "some labels look wrong",
+    "kinds": "kinds of positives are labeled at different rates",
+    "tilt": "labels favor positives by how positive they look",
     "right-labels": "all labels count as right",
     "uninformative-scores": "the scores hardly tell labeled from unlabeled rows",
     "fallback": "the method fell back to a value that it does not stand for",

@@ -180,5 +180,7 @@ def _print_prior(console: Console, found: PriorEstimate, title: str) -> None:
     console.print(plain(f"Method: {found.method}, from {found.transform}."))
     if found.scores_allow:
         console.print(plain(found.scores_allow))
+    if found.labels is not None and found.labels.code == "cannot-tell":
+        console.print(plain(f"Labels: {found.labels.text}"))
     if not found.converged:
         console.print(plain("The method fell back to a value that it does not stand for."))

@@ -21,6 +21,7 @@ from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve
 from recoup.priors.elkan_noto import ElkanNotoPrior
 from recoup.priors.km import KM1, KM2
+from recoup.priors.labels import Kind, LabelSelection
 from recoup.priors.noisy import AlphaMaxNoisy, NoisyPU
 from recoup.priors.pe import PE
 from recoup.priors.pen_l1 import PenL1
@@ -49,6 +50,8 @@ __all__ = [
     "ElkanNotoPrior",
     "FeaturePriorEstimator",
     "Finding",
+    "Kind",
+    "LabelSelection",
     "NoisyPU",
     "PenL1",
     "PriorCurve",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ from recoup.priors.base import (
     plausible,
 )
 from recoup.priors.bbe import BBE
+from recoup.priors.biased_labels import with_labels
 from recoup.priors.conversions import unmixed_shares
 from recoup.priors.dedpul import DEDPUL
 from recoup.priors.dist_curve import DistCurve
@@ -69,6 +70,10 @@ class Auto(ScorePriorEstimator):
     their answers, the sizes of the samples and how well the scores separate them. A small network
     was trained on real problems with known shares to give the quantiles of alpha and beta; it is
     judged on datasets that it has never seen (``make study-priors``).
+
+    From features, :meth:`fit` also looks for kinds of positives that are labeled at different
+    rates and for labels that favor clear positives, and allows for what it finds
+    (``estimate_.labels``). From scores, nothing of the kind can be seen.
 
     Parameters
     ----------
@@ -128,6 +133,26 @@ class Auto(ScorePriorEstimator):
     beta: float | str | None = None
     interval: str | None = "learned"
     n_draws: int = 500
+
+    def fit(self, X: Any, s: ArrayLike) -> Self:
+        """Score the rows of X by cross-fitting, estimate from the scores, and look for kinds.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame with n rows
+            Features; or, with ``transform=None``, one column of scores.
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+
+        Returns
+        -------
+        self : Auto
+            Fitted: the result is in ``estimate_``.
+        """
+        super().fit(X, s)
+        if self.transform is not None:
+            self.estimate_ = with_labels(self.estimate_, X, s, self._rng("labels"))
+        return self
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
         found = evidence(table, rng)

@@ -15,6 +15,7 @@ from recoup._core.notes import Note
 from recoup._core.results import html_facts, html_table, make_frame, to_plain
 from recoup._core.text import DASH, show_number, show_percent, show_range
 from recoup.priors.conversions import label_frequency, pooled_prior
+from recoup.priors.labels import LabelSelection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,6 +159,9 @@ class PriorEstimate:
         Level of the interval.
     seconds : float
         Time that the estimate took.
+    labels : LabelSelection or None
+        What the features tell about which positives get a label. None without features, and for
+        estimators that do not look.
     """
 
     alpha: float
@@ -180,6 +184,7 @@ class PriorEstimate:
     interval_method: str | None = None
     confidence: float = 0.95
     seconds: float = 0.0
+    labels: LabelSelection | None = None
 
     def __post_init__(self) -> None:
         """Let estimators of other packages say their warnings as plain texts."""
@@ -264,7 +269,8 @@ class PriorEstimate:
         Returns
         -------
         dict
-            By name of the attribute or property; the curve and the draws are left out.
+            By name of the attribute or property; the curve and the draws are left out, and
+            ``labels`` where nobody looked.
         """
         names = (
             "alpha", "interval", "identified", "beta", "beta_interval", "pi", "hidden", "method",
@@ -275,6 +281,8 @@ class PriorEstimate:
         found = {name: getattr(self, name) for name in names}
         found |= {name: vars(found[name]) for name in ("pi", "hidden")}
         plain: dict[str, Any] = to_plain(found)
+        if self.labels is not None:
+            plain["labels"] = self.labels.to_dict()
         return plain
 
     def to_frame(self) -> pd.DataFrame:
@@ -352,7 +360,12 @@ class PriorEstimate:
             {name: fact for name, fact in facts.items() if fact != DASH},
             f"Estimate by {self.method or 'an unnamed method'}, from {self.n_labeled:,} labeled "
             f"and {self.n_unlabeled:,} unlabeled rows",
-            [*doubts, *self.warnings, *([self.scores_allow] if self.scores_allow else [])],
+            [
+                *doubts,
+                *self.warnings,
+                *([self.scores_allow] if self.scores_allow else []),
+                *([self.labels.text] if self.labels is not None else []),
+            ],
         )
         if not self.members:
             return page
