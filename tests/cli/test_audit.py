@@ -139,7 +139,7 @@ def quoted_cells(frame):
 
 
 def short_rows(frame):
-    return "\n".join(["score;id;answer;;", *(f"{s};{i};{a}" for i, s, a in frame.values)]).encode()
+    return "\n".join(["id;answer;;", *(f"{i};{a}" for i, a in frame.values)]).encode()
 
 
 def parquet(frame):
@@ -159,7 +159,7 @@ SHEETS = {
 
 @pytest.mark.parametrize(("name", "write"), SHEETS.values(), ids=SHEETS.keys())
 def test_answers_as_spreadsheets_write_them(name, write, folder, answered, tmp_path):
-    rows = pd.read_csv(folder / "a.csv", sep=";", encoding="utf-8-sig")[["id", "score", "answer"]]
+    rows = pd.read_csv(folder / "a.csv", sep=";", encoding="utf-8-sig")[["id", "answer"]]
     rows["answer"] = (rows["answer"] == "Yes").astype(int)
     (tmp_path / name).write_bytes(write(rows))
     (tmp_path / "a.plan.json").write_text((folder / "a.plan.json").read_text())

@@ -277,12 +277,12 @@ def _about_ranking(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _about_selection(evaluation: Evaluation) -> list[tuple[str, str]]:
-    if evaluation.audit is not None:
-        labels, level = evaluation.audit.labels, LABEL_LEVELS[evaluation.audit.labels.code]
-        advice = {"red": PHRASES["go_by_audit"], "amber": PHRASES["check_more"]}.get(level, "")
-        # Who says that labels are random is believed until an audit finds otherwise.
-        if labels.code != "cannot-tell" or evaluation.labels_are != "random":
-            return [(level, f"{labels.text} {advice}".strip())]
+    # Who says that labels are random is believed until an audit finds otherwise.
+    if evaluation.audit is not None and evaluation.audit.labels.code != "cannot-tell":
+        labels = evaluation.audit.labels
+        level = LABEL_LEVELS[labels.code]
+        advice = PHRASES["go_by_audit"] if level == "red" else ""
+        return [(level, f"{labels.text} {advice}".strip())]
     if labels_asked(evaluation) not in ("", "random"):
         return []
     if evaluation.given.by_propensity:
