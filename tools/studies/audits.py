@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 from recoup import evaluate
 from recoup._core.files import write_file
 from recoup.audit import plan
-from recoup.audit.checked import CheckedRows
+from recoup.audit.checked import CheckedRows, chances, hidden_mass
 from recoup.audit.estimating import audited_estimates, drawn_cases
 from recoup.audit.labels import labels_verdict
 from recoup.audit.population import JudgedRows
@@ -87,7 +87,7 @@ def boosting() -> Any:
     return HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
 
 
-def chances(y: Any, clarity: Any, kind: Any, labels: str) -> Floats:
+def label_chances(y: Any, clarity: Any, kind: Any, labels: str) -> Floats:
     """Chance of a label for every row, 0 for negatives; .3 of the positives on average."""
     found = np.zeros(len(y))
     if labels == "random":
@@ -131,7 +131,7 @@ def pack(path: Path) -> None:
         for labels in LABELS:
             chance = np.empty(len(y))
             for part in (half, ~half):
-                chance[part] = chances(y[part], clarity[part], kind[part], labels)
+                chance[part] = label_chances(y[part], clarity[part], kind[part], labels)
             s = np.random.default_rng(2).random(len(y)) < chance
             scores = boosting().fit(X[half], s[half]).predict_proba(X[~half])[:, 1]
             arrays |= {f"{name} {labels} scores": scores, f"{name} {labels} chance": chance[~half]}
@@ -200,7 +200,7 @@ def one_repetition(
         checked = audit.checked(s, scores, judged, "study")
         numbers = audited_estimates(
             judged,
-            alpha,
+            hidden_mass(judged, chances(judged, alpha, checked), checked),
             checked,
             drawn_cases(judged, checked, 1.0, seed),
             [SPECS[key] for key in METRICS[1:]],

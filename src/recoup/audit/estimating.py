@@ -69,9 +69,10 @@ def audited(
     population = JudgedRows.of(table, scheme, threshold)
     specs = population.specs()
     cases = drawn_cases(population, checked, beta, seed)
+    hidden = hidden_mass(population, chances(population, alpha, checked), checked)
     estimates = audited_estimates(
         population,
-        alpha,
+        hidden,
         checked,
         cases,
         specs,
@@ -80,7 +81,6 @@ def audited(
         from_labels=from_labels,
     )
     bands = _bands(cases, confidence, checked.certain)
-    hidden = hidden_mass(population, chances(population, alpha, checked), checked)
     positives = population.positives(hidden, right_share(checked, beta))
     roc = audited_roc(population, positives)
     known = checked.answered
@@ -136,7 +136,7 @@ def drawn_cases(
 
 def audited_estimates(
     population: JudgedRows,
-    alpha: float,
+    hidden: FloatArray,
     checked: CheckedRows,
     cases: Sequence[Drawn],
     specs: Sequence[MetricSpec],
@@ -151,8 +151,8 @@ def audited_estimates(
     ----------
     population : JudgedRows
         Rows by score.
-    alpha : float
-        Share of positives among the unlabeled rows, as far as the labels tell.
+    hidden : ndarray of shape (n_scores,)
+        What :func:`~recoup.audit.checked.hidden_mass` gave.
     checked : CheckedRows
         The answers.
     cases : sequence of Drawn
@@ -171,7 +171,6 @@ def audited_estimates(
     dict of str to AuditedEstimate
         By key; ``"alpha"`` and ``"hidden"`` last.
     """
-    hidden = hidden_mass(population, chances(population, alpha, checked), checked)
     positives = population.positives(hidden, right_share(checked, beta))
     n_unlabeled = float(population.unlabeled.sum())
     values = {key: float(one[0]) for key, one in population.values(specs, positives[None]).items()}
