@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Flag
 from recoup._core.notes import Note
+from recoup.priors._solvers.logits import without_strays
 from recoup.priors.base import Finding, PriorTags, ScorePriorEstimator
 from recoup.priors.results import PriorCurve
 from recoup.scores.table import ScoreTable
@@ -177,8 +178,8 @@ def binned(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
 
     Bins without labeled rows come back as one: they enter the likelihood through their sum.
     """
-    scores = table.centers
     labeled, unlabeled = table.labeled.astype(float), table.unlabeled.astype(float)
+    scores = without_strays(table.centers, labeled, unlabeled)
     span = scores[-1] - scores[0]
     if not span:
         return labeled, unlabeled

@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup.scores.table import ScoreTable
 
-# Beyond this a probability is certainty for any number of rows that fits in memory.
+# So far from the middle of either sample a probability is certainty, for any number of rows that fits
+# in memory.
 MAX_LOGIT = 30.0
+# Scores further from the inner eighty percent of both samples than this many times their width say
+# no more than that they lie outside. Of normal scores none is, in any sample that fits in memory.
+STRAY = 3.0
+INNER = (0.1, 0.9)
 # More logits than this are moved to an even grid before an equation is solved on them.
 MAX_LOGITS = 4096
 
@@ -19,20 +24,50 @@ MAX_LOGITS = 4096
 def score_logits(table: ScoreTable) -> FloatArray:
     """Return the logit at each score, or standardized scores where they are no probabilities.
 
-    Probabilities of exactly 0 and 1 are moved half way to the nearest other score.
+    Probabilities of exactly 0 and 1 are moved half way to the nearest other score, and strays, such
+    as a -999 for a missing score, to where the others end.
     """
     scores = table.centers
     if not table.holds_probabilities:
-        counts = table.labeled + table.unlabeled
-        mean, deviation = moments(scores, counts)
-        standard: FloatArray = (scores - mean) / deviation
+        near = without_strays(scores, table.labeled, table.unlabeled)
+        # Squares of very large or small scores would overflow or vanish.
+        unit = (near - near[0]) / (near[-1] - near[0])
+        mean, deviation = moments(unit, table.labeled + table.unlabeled)
+        standard: FloatArray = (unit - mean) / deviation
         return standard
     inner = scores[(scores > 0) & (scores < 1)]
     low, high = (inner[0] / 2, (1 + inner[-1]) / 2) if len(inner) else (0.25, 0.75)
-    clipped = np.clip(scores, low, high)
+    # The least number above zero has no half.
+    clipped = np.clip(scores, max(low, np.finfo(float).tiny), high)
     # np.log1p keeps scores apart that differ only in the last digits before 1.
     logits: FloatArray = np.log(clipped) - np.log1p(-clipped)
-    return np.clip(logits, -MAX_LOGIT, MAX_LOGIT)
+    heads = [np.cumsum(counts) for counts in (table.labeled, table.unlabeled)]
+    middle = _at_share(logits, heads, 0.5)
+    certain = np.clip(logits, middle.min() - MAX_LOGIT, middle.max() + MAX_LOGIT)
+    return without_strays(certain, table.labeled, table.unlabeled)
+
+
+def without_strays(
+    values: FloatArray, labeled: NDArray[Any], unlabeled: NDArray[Any]
+) -> FloatArray:
+    """Move ascending values that lie far outside of both samples to where they might end.
+
+    Methods that read distances, not ranks alone, would see nothing but the distance to one stray.
+    """
+    heads = [np.cumsum(counts) for counts in (labeled, unlabeled)]
+    low, middle, high = (_at_share(values, heads, share) for share in (INNER[0], 0.5, INNER[1]))
+    # Halves, so that the width of the widest range that a float can hold is finite.
+    half_widths = np.maximum(high / 2 - low / 2, np.ptp(middle / 2))
+    with np.errstate(over="ignore"):
+        ends = (low - 2 * STRAY * half_widths).min(), (high + 2 * STRAY * half_widths).max()
+    # Where most rows of both samples share one score, the others are all that there is to read.
+    return np.clip(values, *ends) if ends[0] < ends[1] else values
+
+
+def _at_share(values: FloatArray, heads: list[NDArray[Any]], share: float) -> FloatArray:
+    """Return the value that so many rows of each sample do not exceed."""
+    found: FloatArray = values[[int(np.searchsorted(head, share * head[-1])) for head in heads]]
+    return found
 
 
 def moments(values: FloatArray, counts: NDArray[Any]) -> tuple[float, float]:
