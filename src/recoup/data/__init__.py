@@ -9,7 +9,9 @@ from recoup._core.lazy import names_from
 if TYPE_CHECKING:
     from recoup.data.building import build
     from recoup.data.catalog import DatasetRow, list_datasets, load, tasks
+    from recoup.data.column_encoder import ColumnEncoder
     from recoup.data.dataset import Dataset
+    from recoup.data.encoded_column import EncodedColumn
     from recoup.data.entry import Task
     from recoup.data.example import Example, load_example
     from recoup.data.preprocessing import Preprocessor, preprocess
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from recoup.data.toy import ToyMixture, two_gaussians, two_ramps, two_uniforms
 
 __all__ = [
+    "ColumnEncoder",
     "Dataset",
     "DatasetRow",
+    "EncodedColumn",
     "Example",
     "PUBenchSplit",
     "PUDataset",
@@ -42,8 +46,10 @@ __all__ = [
 __getattr__, __dir__ = names_from(
     __name__,
     {
+        "ColumnEncoder": "column_encoder",
         "Dataset": "dataset",
         "DatasetRow": "catalog",
+        "EncodedColumn": "encoded_column",
         "Example": "example",
         "PUBenchSplit": "pubench",
         "PUDataset": "pu",
