@@ -8,7 +8,7 @@ import numpy as np
 from papers.pubench.finding import Finding, heard
 from papers.pubench.published import DATASETS, METHODS, PN, PU_METHODS
 from papers.pubench.study import study_of
-from recoup.bench.store import columns
+from recoup.bench.record import columns
 
 GPU = "made-up GPU"
 SEEDS = (2, 25, 42)

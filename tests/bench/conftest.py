@@ -71,6 +71,41 @@ class Fails(Quick):
         raise RuntimeError("no\\nluck")
 
 
+class Misnamed(Quick):
+    """Fails over a file whose name is no UTF-8."""
+
+    tags = LearnerTags(key="misnamed", family="test", cost="none", source="test")
+
+    def _fit(self, X, s, rng):
+        raise RuntimeError("no /home/jos\\udce9")
+
+
+class Strange(Quick):
+    """Says that its best epoch is what no table can hold."""
+
+    tags = LearnerTags(key="strange", family="test", cost="none", source="test")
+
+    def __init__(self, kind="array", column=0, wait=0.0, log=None, random_state=None):
+        super().__init__(column, wait, log, random_state)
+        self.kind = kind
+
+    def _fit(self, X, s, rng):
+        super()._fit(X, s, rng)
+        self.best_epoch_ = np.arange(3) if self.kind == "array" else 10**30
+
+
+class Orphans(Quick):
+    """Crashes, and leaves a process behind that keeps all files open."""
+
+    tags = LearnerTags(key="orphans", family="test", cost="none", source="test")
+
+    def _fit(self, X, s, rng):
+        if not os.fork():
+            time.sleep(600)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
 class KillsWorker(Quick):
     """Takes its worker down with it."""
 
@@ -83,8 +118,14 @@ class KillsWorker(Quick):
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
 '''
-NAMES = ("Quick", "Crashes", "Hungry", "Hangs", "Fails", "KillsWorker")
-KEYS = ("quick", "crashes", "hungry", "hangs", "fails", "kills-worker")
+NAMES = (
+    *("Quick", "Crashes", "Hungry", "Hangs", "Fails", "KillsWorker"),
+    *("Misnamed", "Strange", "Orphans"),
+)
+KEYS = (
+    *("quick", "crashes", "hungry", "hangs", "fails", "kills-worker"),
+    *("misnamed", "strange", "orphans"),
+)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,7 @@ import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store
-from recoup.bench.exported import is_export, read_export
-from recoup.bench.store import export
+from recoup.bench.exported import export, is_export, read_export
 from recoup.exceptions import InvalidInputError
 
 

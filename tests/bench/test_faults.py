@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from recoup.bench import Store
-from recoup.bench.store import DEFINED, compared_columns
+from recoup.bench.cluster import check_file_handles
+from recoup.bench.record import DEFINED, compared_columns
+from recoup.exceptions import InvalidInputError
 
 SIXTY = """
     datasets: [iris]
@@ -23,7 +25,10 @@ SIXTY = """
     seeds: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     learners: [{key: quick, grid: {column: [0, 1, 2]}, params: {wait: 0.15, log: LOG}}]
 """
-KEYS = ("crashes", "hungry", "hangs", "fails", "kills-worker", "quick")
+KEYS = (
+    *("crashes", "hungry", "hangs", "fails", "kills-worker", "quick"),
+    *("misnamed", "strange", "orphans"),
+)
 
 
 def finish(process, timeout=300):
@@ -160,6 +165,9 @@ def test_what_kills_a_run_is_written_down_and_the_rest_is_done(recoup, write_pla
           - hungry
           - hangs
           - fails
+          - misnamed
+          - {{key: strange, grid: {{kind: [array, huge]}}}}
+          - orphans
           - {{key: kills-worker, params: {{log: {log}, column: 1}}}}
           - quick
     """)
@@ -174,18 +182,25 @@ def test_what_kills_a_run_is_written_down_and_the_rest_is_done(recoup, write_pla
     assert reasons["hungry"] == {"Ended at 0.45 GB, the limit of memory."}
     assert reasons["hangs"] == {"Ended after 8 s, the limit of time."}
     assert reasons["fails"] == {"RuntimeError: no luck"}
+    assert reasons["misnamed"] == {"RuntimeError: no /home/jos\\udce9"}
+    kept = "The run ended, but what it left cannot be kept. A store needs best_epoch to be"
+    assert reasons["strange"] == {
+        f"{kept} a number. Got [0, 1, 2].",
+        f"{kept} a whole number of 64 bits. Got {10**30}.",
+    }
+    assert reasons["orphans"] == {"Crashed: Segmentation fault (SIGSEGV)."}
     assert reasons["kills-worker"] == {"Its worker died 3 times while at it."}
     assert [row["status"] for row in rows if row["key"] == "quick"] == ["done"]
     # Tried once, and then twice more.
     assert len(log.read_text()) == 3
     found = json.loads(out)
-    assert (found["done"], found["failed"]) == (1, 5)
-    assert len(found["problems"]) == 5
+    assert (found["done"], found["failed"]) == (1, 9)
+    assert len(found["problems"]) == 9
 
     # Failed runs are kept, and count as failed until they are asked for again.
     code, out, _ = finish(recoup("bench", "run", plan, "--store", "runs.sqlite", "--json"))
     assert code == 1
-    assert (json.loads(out)["cached"], json.loads(out)["failed"]) == (1, 5)
+    assert (json.loads(out)["cached"], json.loads(out)["failed"]) == (1, 9)
 
 
 def test_a_second_driver_is_refused_and_an_interrupt_loses_nothing(recoup, write_plan, tmp_path):
@@ -272,3 +287,32 @@ def test_a_folder_that_takes_no_files_is_said_in_one_line(recoup, write_plan):
     assert code == 2
     assert err.startswith("recoup: Cannot write /proc/runs.sqlite: ")
     assert err.count("\n") == 1
+
+
+def test_an_interrupt_does_not_wait_for_a_frozen_worker(recoup, write_plan, dask, tmp_path):
+    slow = write_plan("{datasets: [iris], label_frequencies: [0.5], learners: [hangs]}")
+    where = tmp_path / "where.json"
+    here = ("--host", "127.0.0.1", "--port", "0")
+    dask("scheduler", *here, "--no-dashboard", "--scheduler-file", where)
+    wait_for(where.exists)
+    address = json.loads(where.read_text())["address"]
+    worker = dask("worker", address, "--nthreads", "1", "--no-dashboard")
+    driver = recoup("bench", "run", slow, "--scheduler", address)
+    wait_for(lambda: any("bench.worker" in command(pid) for pid in descendants(worker.pid)))
+    os.killpg(worker.pid, signal.SIGSTOP)
+    os.killpg(driver.pid, signal.SIGINT)
+    assert finish(driver, timeout=60)[0] == 130
+
+
+def test_too_few_file_handles_are_said_in_one_line(monkeypatch):
+    resource = pytest.importorskip("resource")
+    limits, asked = (64, 1000), []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: asked.append(wanted))
+    check_file_handles(8)
+    assert asked == [(120, 1000)]
+    limits = (64, 64)
+    with pytest.raises(InvalidInputError, match=r"about 120 open files for 8 .* --workers 2"):
+        check_file_handles(8)
+    check_file_handles(2)
+    assert len(asked) == 1

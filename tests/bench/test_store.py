@@ -5,8 +5,10 @@ import contextlib
 import csv
 import itertools
 import json
+import os
 import re
 import sqlite3
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +17,12 @@ import pyarrow.parquet
 import pytest
 
 from recoup.bench import Job, Store, merge
+from recoup.bench.exported import export
 from recoup.bench.job import FORMAT
 from recoup.bench.ranking import rank_learners
+from recoup.bench.record import COUNTS, columns, number_columns, storable
 from recoup.bench.result_array import OLD_NAMES
-from recoup.bench.store import COUNTS, columns, export, number_columns
-from recoup.exceptions import InvalidInputError
+from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.report.leaderboard import write_site
 
 JOB = Job("iris", "single-sample", "scar", 0.5, 0.0, "nnpu", {"epochs": 5}, 2, "honest")
@@ -453,3 +456,194 @@ def test_tables_exported_with_the_names_of_before_are_ranked_and_shown(tmp_path,
     packed = island["numbers"]["roc_auc"]
     values = np.frombuffer(base64.b64decode(packed["data"]), "<f8")
     assert values.tolist() == [row["auc"] for row in old_rows]
+
+
+# What must not hide the other runs, or be lost in silence
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "definition = '{'",
+        "definition = 'null'",
+        "definition = x'00ff'",
+        "definition = replace(definition, 'iris', 'wine')",
+        "definition = CAST(x'7b22ff' AS TEXT)",
+        "status = 'dnne'",
+        "accuracy = 'high'",
+        "epochs = 2.5",
+        "best_epoch = x'00'",
+    ],
+)
+def test_a_damaged_run_hides_no_other(store, change):
+    run = replace(JOB, seed=2).run
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(f"UPDATE runs SET {change} WHERE run = ?", (run,))
+    assert [row["seed"] for row in store.rows() if row["key"] == "nnpu"] == [1, 3]
+    assert store.left_out() == {"damaged": 1}
+    assert store.damaged() == [run]
+    assert len(store.seconds()) >= 2
+    with store.writing():
+        assert store.drop(store.damaged()) == 1
+    assert store.left_out() == {}
+
+
+def test_damaged_pages_hide_no_others(tmp_path):
+    jobs = [replace(JOB, seed=seed) for seed in range(200)]
+    store = filled(tmp_path / "runs.sqlite", [(job, done()) for job in jobs])
+    content = bytearray(store.path.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"\x99" * 4096
+    store.path.write_bytes(content)
+    rows = store.rows()
+    assert 150 < len(rows) < 200
+    assert store.left_out() == {"damaged": 200 - len(rows)}
+    saved = merge([store.path], tmp_path / "saved.sqlite")
+    assert saved.rows() == rows
+    with sqlite3.connect(saved.path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_file_that_was_damaged_anywhere_ends_in_one_line_or_is_read(tmp_path):
+    jobs = [replace(JOB, seed=seed) for seed in range(40)]
+    store = filled(tmp_path / "runs.sqlite", [(job, done()) for job in jobs])
+    whole, rng, outcomes = store.path.read_bytes(), np.random.default_rng(0), Counter()
+    for _ in range(60):
+        content = bytearray(whole)
+        if rng.random() < 0.2:
+            content = content[: rng.integers(1, len(content))]
+        else:
+            for place in rng.integers(len(content), size=rng.integers(1, 20)):
+                content[place] = rng.integers(256)
+        store.path.write_bytes(content)
+        said = said_of(store)
+        assert "\n" not in said
+        outcomes[said[:20] if said else "read"] += 1
+    assert outcomes["read"] > 10
+    assert sum(outcomes.values()) == 60
+
+
+def said_of(store):
+    """Read all there is of a store, and return what is said if it cannot be read."""
+    try:
+        assert len(store.rows()) + sum(store.left_out().values()) <= 41
+        store.seconds()
+        store.damaged()
+        for run in store.statuses():
+            store.details(run)
+    except InvalidInputError as error:
+        return str(error)
+    return ""
+
+
+def test_with_a_reader_the_file_itself_holds_every_run(store, tmp_path):
+    with contextlib.closing(sqlite3.connect(store.path)) as reader:
+        reader.execute("SELECT COUNT(*) FROM runs").fetchall()
+        with store.writing():
+            store.write(replace(JOB, seed=9), done())
+        assert store.unsettled() is None
+        copy = tmp_path / "copy.sqlite"
+        copy.write_bytes(store.path.read_bytes())
+        assert Store(copy).counts()["done"] == 4
+
+
+def test_what_a_reader_keeps_out_of_the_file_is_told(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("recoup.bench.store.LAST_SECONDS", 0.1)
+    with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as reader:
+        with store.writing():
+            pass
+        reader.execute("PRAGMA journal_mode = WAL")
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM runs").fetchall()
+        with pytest.warns(RecoupWarning, match="copy both files"), store.writing():
+            store.write(replace(JOB, seed=9), done())
+        assert "runs.sqlite-wal beside the store" in store.unsettled()
+        assert store.counts()["done"] == 4
+    with store.writing():
+        pass
+    assert store.unsettled() is None
+
+
+def test_a_copy_of_a_new_store_says_what_it_lacks(tmp_path):
+    store, copy = Store(tmp_path / "runs.sqlite"), Store(tmp_path / "copy.sqlite")
+    with store.writing():
+        store._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        store._checked = np.inf
+        store.write(JOB, done())
+        copy.path.write_bytes(store.path.read_bytes())
+        assert copy.rows() == []
+        with pytest.raises(InvalidInputError, match=r"holds none that it can use.*ends in -wal"):
+            merge([copy.path], tmp_path / "all.sqlite")
+    assert not (tmp_path / "all.sqlite").exists()
+
+
+def test_a_merge_that_fails_leaves_nothing_in_the_way(store, tmp_path, monkeypatch):
+    def full(self, records):
+        raise self._cannot("write", sqlite3.OperationalError("database or disk is full"))
+
+    out = tmp_path / "all.sqlite"
+    before = {path.name for path in tmp_path.iterdir()}
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_insert", full)
+        with pytest.raises(InvalidInputError, match="run the same command again"):
+            merge([store.path], out)
+    assert {path.name for path in tmp_path.iterdir()} == before
+    assert merge([store.path], out).counts() == store.counts()
+
+
+def test_merging_loses_no_run_of_another_version(store, tmp_path, monkeypatch):
+    before = set(store.statuses())
+    monkeypatch.setattr("recoup.bench.job.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("recoup.bench.store.FORMAT", FORMAT + 1)
+    assert store.rows() == []
+    assert store.left_out() == {"of another version of recoup": 4}
+    assert set(merge([store.path], tmp_path / "all.sqlite").statuses()) == before
+
+
+def test_writing_ends_when_the_file_is_gone_or_has_another_name(store, tmp_path):
+    elsewhere, job = tmp_path / "elsewhere.sqlite", replace(JOB, seed=9)
+    with store.writing():
+        store.path.rename(elsewhere)
+        with pytest.raises(InvalidInputError, match="removed or replaced"):
+            store.write(job, done())
+        elsewhere.rename(store.path)
+    with store.writing():
+        os.link(store.path, elsewhere)
+        with pytest.raises(InvalidInputError, match=r"2 names \(hard links\)"):
+            store.write(job, done())
+    for path in (elsewhere, store.path):
+        with pytest.raises(InvalidInputError, match="hard links"), Store(path).writing():
+            pass
+    assert store.counts()["done"] == 3
+
+
+def test_a_lock_that_was_removed_is_taken_again_or_ends_one_writer(store):
+    lock = store.path.with_name("runs.sqlite.lock")
+    with store.writing():
+        lock.unlink()
+        store.write(replace(JOB, seed=9), done())
+        with pytest.raises(InvalidInputError, match="Another process"), Store(store.path).writing():
+            pass
+        lock.unlink()
+        taken = Store(store.path)._lock()
+        with pytest.raises(InvalidInputError, match="Another process"):
+            store.write(replace(JOB, seed=10), done())
+        os.close(taken)
+    assert store.counts()["done"] == 4
+
+
+@pytest.mark.parametrize("value", [[1], "last", 10**30, 2.5, b"x", 1j])
+def test_what_cannot_be_kept_counts_as_failed(value, tmp_path):
+    found = storable(JOB, done(best_epoch=value) | {"details": {}})
+    assert found["status"] == "failed"
+    assert "best_epoch to be a" in found["reason"]
+    store = filled(tmp_path / "runs.sqlite", [(JOB, found)])
+    assert store.rows()[0]["reason"] == found["reason"]
+    assert storable(JOB, done(best_epoch=np.int64(3), accuracy=float("nan")))["status"] == "done"
+
+
+def test_words_that_are_no_utf8_are_kept_readable(tmp_path):
+    failed = {"status": "failed", "reason": "no /home/jos\udce9", "row": {}}
+    store = filled(tmp_path / "runs.sqlite", [(JOB, failed)])
+    assert store.rows()[0]["reason"] == "no /home/jos\\udce9"
+    export([store.rows()[0] | {"learner": "\ud800"}], tmp_path / "runs.parquet")

@@ -10,7 +10,7 @@ from sklearn import metrics as supervised
 from recoup._core.registry import registered
 from recoup.bench import Job, Plan, trial, trial_data
 from recoup.bench.measure import distributions, recovered_metrics, true_metrics
-from recoup.bench.store import measured_columns
+from recoup.bench.record import measured_columns
 from recoup.bench.trial_data import draw_rows
 from recoup.bench.worker import execute
 from recoup.learners import NNPU

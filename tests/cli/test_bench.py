@@ -1,12 +1,15 @@
 """recoup bench on the command line; what kills runs is in test_faults."""
 
 import json
+import sqlite3
 from collections import Counter
 
 import pytest
+from typer.testing import CliRunner
 
 from commands import run
 from recoup.bench import Store, read_plan
+from recoup.cli import app
 from recoup.cli._runs import _state
 
 PLAN = """
@@ -140,7 +143,7 @@ def test_stores_are_merged(folder):
         (["export", "none.sqlite", "--out", "x.csv"], "There is no file none.sqlite"),
         (["export", "mine.yaml", "--out", "x.txt"], "ends in .parquet or .csv"),
         (["export", "mine.yaml", "--out", "x.csv"], "no store of recoup"),
-        (["merge", "mine.yaml", "--out", "x.sqlite"], "two or more stores"),
+        (["merge", "mine.yaml", "--out", "x.sqlite"], "no store of recoup"),
         (["report", "none.sqlite", "--out", "site"], "There is no file none.sqlite"),
         (["run", "mine.yaml", "--store", "no/runs.sqlite"], "there is no folder"),
     ],
@@ -182,6 +185,75 @@ def test_a_report_is_made_of_an_exported_table(folder):
     assert tables[0] == tables[1]
     (folder / "broken.parquet").write_bytes(b"no table")
     assert_one_line(run("bench", "report", "broken.parquet", "--out", "three"), "cannot be read")
+
+
+def test_a_report_can_show_one_plan_alone(folder):
+    store = stored(folder)
+    (folder / "other.yaml").write_text(PLAN.replace("seeds: [1]", "seeds: [1, 2]"))
+    (folder / "none.yaml").write_text(PLAN.replace("iris", "wine"))
+    for job in read_plan("other.yaml").jobs()[-3:]:
+        with store.writing():
+            store.write(job, {"status": "done", "row": {"accuracy": 0.5}})
+    for plan, n_runs, n_lacking in (("mine.yaml", 2, 6), ("other.yaml", 5, 11)):
+        result = run("bench", "report", store.path, "--plan", plan, "--out", "site", "--json")
+        found = json.loads(result.stdout)
+        assert found["runs"] == n_runs
+        assert f"{n_lacking} of {n_lacking + n_runs} runs of the plan" in found["notes"][0]
+    result = run("bench", "report", store.path, "--plan", "none.yaml", "--out", "no")
+    assert_one_line(result, "has none of the plan none.yaml")
+
+
+def test_runs_are_dropped_and_done_again(folder):
+    store = stored(folder)
+    drop = ("bench", "drop", "mine.sqlite")
+    assert_one_line(run(*drop), "does not empty a store")
+    assert_one_line(run(*drop, "--learner", "naiv"), "Did you mean 'naive'?")
+    assert_one_line(run(*drop, "--dataset", "wine"), "has no runs of 'wine'")
+    assert_one_line(run(*drop, "--status", "lost"), "knows no status 'lost'")
+    assert_one_line(run(*drop, "--status", "failed", "--json"), "needs --yes")
+    asked = CliRunner().invoke(app, [*drop, "--status", "failed"], input="n\n")
+    assert asked.exit_code != 0
+    assert "Drop 1 runs (1 failed) of mine.sqlite for good?" in asked.stderr
+    assert store.counts() == {"done": 1, "failed": 1, "skipped": 0}
+    result = run(*drop, "--status", "failed", "--status", "skipped", "--yes", "--json")
+    assert json.loads(result.stdout) == {"store": "mine.sqlite", "dropped": 1, "failed": 1}
+    assert store.counts() == {"done": 1, "failed": 0, "skipped": 0}
+    named = [*drop, "--learner", "naive", "--dataset", "iris"]
+    result = CliRunner().invoke(app, named, input="y\n")
+    assert "1 runs dropped (1 done)." in result.stdout
+    assert store.counts()["done"] == 0
+
+
+def test_nothing_is_exported_in_silence(folder):
+    store = stored(folder)
+    with store.writing():
+        store.drop(list(store.statuses()))
+    for command in ("export", "merge"):
+        result = run("bench", command, "mine.sqlite", "--out", "x.csv")
+        assert_one_line(result, "mine.sqlite holds none")
+    assert not (folder / "x.csv").exists()
+
+
+def test_damaged_runs_are_told_left_out_and_dropped(folder):
+    store = stored(folder)
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("UPDATE runs SET definition = '{' WHERE status = 'failed'")
+        connection.execute("UPDATE runs SET details = x'00' WHERE status = 'done'")
+    connection.close()
+    said = "1 runs are left out: they are damaged."
+    result = run("bench", "export", "mine.sqlite", "--out", "x.csv", "--json")
+    assert json.loads(result.stdout) == {"out": "x.csv", "runs": 1, "notes": [said]}
+    result = run("bench", "report", "mine.sqlite", "--out", "site", "--json")
+    assert json.loads(result.stdout)["notes"] == [
+        said,
+        "Details of 1 runs are damaged, and their pages lack them.",
+    ]
+    result = run("bench", "merge", "mine.sqlite", "--out", "saved.sqlite", "--json")
+    assert json.loads(result.stdout)["done"] == 1
+    assert "1 damaged runs of mine.sqlite" in json.loads(result.stdout)["notes"][0]
+    result = run("bench", "drop", "mine.sqlite", "--status", "damaged", "--yes", "--json")
+    assert json.loads(result.stdout)["damaged"] == 1
+    assert store.left_out() == {}
 
 
 def test_plans_are_listed():

@@ -239,3 +239,23 @@ def test_a_table_of_columns_that_somebody_else_wrote_is_kept(folder, tmp_path):
     assert "columns.json would be overwritten" in " ".join(result.output.split())
     assert [path.name for path in tmp_path.iterdir()] == ["columns.json"]
     assert theirs.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("taken/deeper", "is not a folder"),
+        ("theirs", "learner.skops would be overwritten"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_refused_before_training(
+    out, message, folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("recoup.learners.base.PULearner.fit", None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "learner.skops").write_bytes(b"x")
+    result = run("fit", folder / "train.csv", "--label", "flag", "--out", out, code=2)
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

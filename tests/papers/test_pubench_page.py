@@ -20,8 +20,8 @@ from papers.pubench.study import BIASED, FEW, LABEL_RATIOS, MANY
 from papers.pubench.which_learner import main as write_advice
 from papers.pubench.which_learner import page as advice_page
 from recoup.bench import Job, Store
+from recoup.bench.exported import export
 from recoup.bench.measure import distributions
-from recoup.bench.store import export
 from recoup.exceptions import InvalidInputError
 
 

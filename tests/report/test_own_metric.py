@@ -13,7 +13,7 @@ from commands import EXAMPLE, QUICK, run
 from leaderboard_pages import heads_of, settled, table_of
 from recoup._core.text import show_number, show_range
 from recoup.bench import Plan, Store
-from recoup.bench.store import export
+from recoup.bench.exported import export
 from recoup.bench.trial import measure_trial
 from recoup.bench.worker import execute
 from recoup.cli._light import with_light

@@ -23,10 +23,9 @@ from typing import Any
 
 from recoup._core.files import write_file
 from recoup.bench import Store, read_plan
-from recoup.bench.exported import read_export
+from recoup.bench.exported import export, read_export
 from recoup.bench.job import Job, hashed
 from recoup.bench.runner import run_work, trials
-from recoup.bench.store import export
 
 FOLDER = Path("docs/papers/pubench")
 RESULTS = FOLDER / "results.parquet"

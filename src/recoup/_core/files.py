@@ -53,6 +53,23 @@ def make_folder(folder: str | Path, cannot: str) -> Path:
     return place
 
 
+def check_folder(folder: Path, cannot: str) -> None:
+    """Refuse a folder that cannot be made or written to, before any work; ``cannot`` begins that.
+
+    None is made: the work may still fail.
+    """
+    place = folder
+    while not (place.exists() or place.is_symlink()) and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        reason = f"{brief(str(place), 200)} is not a folder"
+    elif not os.access(place, os.W_OK | os.X_OK):
+        reason = f"{brief(str(place), 200)} is read-only"
+    else:
+        return
+    raise InvalidInputError(f"{cannot} {brief(str(folder), 200)}: {reason}. Choose another folder.")
+
+
 def check_own_folder(folder: Path, files: tuple[str, ...], marker: str) -> None:
     """Refuse a folder with files that would be overwritten, unless recoup wrote a marker to it."""
     taken = [name for name in files if (folder / name).exists()]

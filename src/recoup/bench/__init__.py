@@ -8,9 +8,10 @@ from recoup._core.lazy import names_from
 
 if TYPE_CHECKING:
     from recoup.bench.job import Job
+    from recoup.bench.merging import merge
     from recoup.bench.plan import Plan, read_plan, shipped_plans
     from recoup.bench.runner import Outcome, run_plan
-    from recoup.bench.store import Store, merge
+    from recoup.bench.store import Store
 
 __all__ = ["Job", "Outcome", "Plan", "Store", "merge", "read_plan", "run_plan", "shipped_plans"]
 
@@ -21,7 +22,7 @@ __getattr__, __dir__ = names_from(
         "Outcome": "runner",
         "Plan": "plan",
         "Store": "store",
-        "merge": "store",
+        "merge": "merging",
         "read_plan": "plan",
         "run_plan": "runner",
         "shipped_plans": "plan",

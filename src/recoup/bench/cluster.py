@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal
 
 from recoup._core.checks import brief
@@ -19,6 +19,10 @@ Kind = Literal["cpu", "gpu"]
 # A run whose worker died is given to another one, so often; then it counts as failed.
 RETRIES = 2
 SECONDS_TO_CONNECT = 15.0
+# A worker that is frozen, or a machine that is gone, would never answer.
+SECONDS_TO_END = 5.0
+# Files that a worker here keeps open, and those of the driver itself.
+FILES_PER_WORKER, OTHER_FILES = 10, 40
 # A run gets this share of main memory at most, divided by the runs at the same time.
 USABLE_MEMORY = 0.9
 
@@ -82,17 +86,53 @@ def local_workers(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
             "security": security,
         },
     }
-    with (
-        dask.config.set(settings),
-        distributed.SpecCluster(
-            workers=specs,
-            scheduler=scheduler,
-            security=security,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster, security=security, set_as_default=False) as client,
-    ):
+    check_file_handles(len(specs))
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        try:
+            cluster = distributed.SpecCluster(
+                workers=specs,
+                scheduler=scheduler,
+                security=security,
+                silence_logs=logging.CRITICAL,
+            )
+            stack.enter_context(cluster)
+            client = distributed.Client(cluster, security=security, set_as_default=False)
+            stack.enter_context(client)
+        # Dask tells of a worker that does not start by errors of several kinds, one in the other.
+        except Exception as error:
+            raise InvalidInputError(
+                f"bench run could not start its {len(specs)} workers: {_root_cause(error)}. Try "
+                f"--workers 1, or see that Python can start other processes here."
+            ) from error
         yield client
+
+
+def check_file_handles(n_workers: int) -> None:
+    """Have as many files open as so many workers need, or say that they are too many."""
+    try:
+        import resource
+    except ImportError:  # no such limit on this system
+        return
+    needed = OTHER_FILES + FILES_PER_WORKER * n_workers
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed >= needed:
+        return
+    if most != resource.RLIM_INFINITY and most < needed:
+        fits = (most - OTHER_FILES) // FILES_PER_WORKER
+        remedy = f"Take --workers {fits}, or raise" if fits > 0 else "Raise"
+        raise InvalidInputError(
+            f"bench run needs about {needed:,} open files for {n_workers} workers, and this system "
+            f"allows {most:,}. {remedy} the limit (ulimit -n {needed})."
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+
+
+def _root_cause(error: BaseException) -> str:
+    while (deeper := error.__cause__ or error.__context__) is not None:
+        error = deeper
+    said = brief(" ".join(str(error).split()), 150).rstrip(".")
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _own_keys() -> Any:
@@ -129,14 +169,15 @@ def workers_of(address: str, owner: str) -> Iterator[Any]:
             f"{brief(' '.join(str(error).split()), 150)}. Pass an address such as "
             f"tcp://host:8786."
         ) from error
-    with client:
-        try:
-            yield client
-        finally:
-            # Workers outlive this plan; what it had them do, and keep at hand, need not.
-            if client.status == "running":
-                with suppress(Exception):
-                    client.run(end_runs, owner)
+    try:
+        yield client
+    finally:
+        # Workers outlive this plan; what it had them do, and keep at hand, need not.
+        if client.status == "running":
+            with suppress(Exception):
+                client.sync(client._run, end_runs, owner, callback_timeout=SECONDS_TO_END)
+        with suppress(Exception):
+            client.close(SECONDS_TO_END)
 
 
 def places(client: Any, local: bool) -> dict[Kind, int]:

@@ -1,14 +1,17 @@
-"""read_export: the rows of a store from the table that was made of them."""
+"""Rows of a store as a table in a file: written, and read again."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from recoup._core.checks import brief
+from recoup._core.files import no_formula, write_file
+from recoup.bench.job import canonical
+from recoup.bench.record import COUNTS, DEFINED, columns, number_columns, storable_text
 from recoup.bench.result_array import renamed
-from recoup.bench.store import DEFINED, columns
 from recoup.exceptions import InvalidInputError
 
 NEEDED = ("run", *DEFINED, "learner", "key", "seed", "protocol", "status")
@@ -36,7 +39,6 @@ def read_export(path: str | Path) -> list[dict[str, Any]]:
     Examples
     --------
     >>> import tempfile
-    >>> from recoup.bench.store import export
     >>> row = dict.fromkeys(columns()) | {"run": "00ff", "params": {"mode": "e"}, "seed": 2}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = read_export(export([row], f"{folder}/runs.parquet"))
@@ -67,3 +69,39 @@ def read_export(path: str | Path) -> list[dict[str, Any]]:
         whole = {name: row.get(name) for name in columns()}
         found.append(whole | {"params": json.loads(params) if params else {}})
     return found
+
+
+def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
+    """Write rows as Parquet or CSV, by the end of the name."""
+    import io
+
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    target, names = Path(path), columns()
+    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *number_columns())}
+    kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
+    values = {name: [_cell(name, row[name]) for row in rows] for name in names}
+    fields = [pa.field(name, kinds.get(name, pa.string())) for name in names]
+    table = pa.table(values, schema=pa.schema(fields))
+    buffer = io.BytesIO()
+    if target.suffix.lower() == ".parquet":
+        pyarrow.parquet.write_table(table, buffer, compression="zstd")
+    elif target.suffix.lower() == ".csv":
+        words = [name for name in names if name not in kinds]
+        for name in words:
+            safe = pa.array([no_formula(value) for value in values[name]], pa.string())
+            table = table.set_column(names.index(name), name, safe)
+        pyarrow.csv.write_csv(table, buffer)
+    else:
+        raise InvalidInputError(
+            f"export needs a name that ends in .parquet or .csv. Got {brief(str(path), 200)}."
+        )
+    return write_file(target, buffer.getvalue())
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name == "params":
+        return canonical(value)
+    return storable_text(value) if isinstance(value, str) else value

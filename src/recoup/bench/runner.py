@@ -33,7 +33,8 @@ from recoup.bench.cluster import (
 )
 from recoup.bench.job import Job, hashed
 from recoup.bench.plan import Plan, read_plan
-from recoup.bench.store import Runnable, Store
+from recoup.bench.record import Runnable, storable
+from recoup.bench.store import Store
 from recoup.bench.worker import Measure, attempt, execute, packed
 from recoup.exceptions import InvalidInputError, RecoupWarning
 
@@ -423,6 +424,8 @@ class _Driver:
         ended = [pair for job, found in worked for pair in self._answered(job, found)]
         for job, found in ended:
             found["row"] = {**job.known, **found.get("row", {})}
+        # What a learner leaves behind may be anything, and must not end the benchmark.
+        ended = [(job, storable(job, found)) for job, found in ended]
         self.store.write_all(ended)
         for job, found in ended:
             self.counts[found["status"]] += 1

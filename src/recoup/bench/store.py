@@ -6,20 +6,30 @@ import json
 import math
 import os
 import sqlite3
+import time
+import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from recoup._core.checks import brief
-from recoup._core.files import no_formula, write_file
-from recoup.bench.job import FORMAT, Job, canonical, reason_code
-from recoup.bench.measure import recovered_name
+from recoup.bench.job import FORMAT, Job
+from recoup.bench.record import (
+    STATUSES,
+    Runnable,
+    declared_columns,
+    is_whole,
+    kept_columns,
+    metric_columns,
+    order_of,
+    record_of,
+    row_of,
+)
 from recoup.bench.result_array import OLD_NAMES
-from recoup.exceptions import InvalidInputError
-from recoup.metrics.spec import benched_specs
+from recoup.exceptions import InvalidInputError, RecoupWarning
 
 Status = Literal["done", "failed", "skipped"]
 
@@ -27,75 +37,19 @@ Status = Literal["done", "failed", "skipped"]
 APPLICATION = 0x7265636F
 # Before layout 2, columns of some metrics had names of their own.
 LAYOUT = 2
-MORE_NUMBERS = ("alpha_true", "alpha_used", "alpha_estimate", "seconds", "seconds_per_epoch")
-COUNTS = (
-    *("epochs", "best_epoch", "peak_memory", "peak_gpu_memory"),
-    *("n_labeled", "n_unlabeled", "n_test"),
-)
-DEFINED = ("dataset", "scheme", "mechanism", "label_frequency", "noise")
-# Which of two runs of the same definition is kept.
-PREFERRED = ("done", "failed", "skipped")
 BUSY_SECONDS = 30.0
-
-
-def metric_columns() -> tuple[str, ...]:
-    """Return the columns of metrics: true ones, then recovered ones."""
-    specs = benched_specs()
-    taken = {spec.key for spec in specs} & {"run", "learner", "key", "params", *DEFINED, *COUNTS}
-    if taken:
-        raise InvalidInputError(
-            f"A metric cannot have the key {min(taken)!r} in a benchmark: another column has that "
-            f"name. Choose another key, or in_bench=False."
-        )
-    return *(spec.key for spec in specs), *(recovered_name(spec) for spec in specs)
-
-
-def number_columns() -> tuple[str, ...]:
-    """Return the columns that hold numbers with decimals."""
-    return *metric_columns(), *MORE_NUMBERS
-
-
-def measured_columns() -> tuple[str, ...]:
-    """Return the columns that a finished run fills."""
-    return *number_columns(), *COUNTS
-
-
-def columns() -> tuple[str, ...]:
-    """Return the keys of each row, in order."""
-    return (
-        *("run", *DEFINED, "learner", "key", "params", "preset", "family", "seed", "protocol"),
-        "alpha",
-        *("status", "reason", "code", *measured_columns(), "device", "finished"),
-    )
-
-
-def compared_columns() -> tuple[str, ...]:
-    """Return what two runs of the same definition must agree in to be the same run."""
-    return *metric_columns(), "alpha_true", "alpha_used"
-
-
-def _kept_columns() -> tuple[str, ...]:
-    before = ("run", "definition", "status", "reason", "code", "family")
-    return *before, *measured_columns(), "device", "finished"
-
-
-class Runnable(Protocol):
-    """One run to be done, and kept: a :class:`Job`, or anything else with these names."""
-
-    @property
-    def run(self) -> str:
-        """What it is known by: see :func:`recoup.bench.job.hashed`."""
-
-    @property
-    def definition(self) -> Mapping[str, Any]:
-        """All that decides what comes out, as plain values; ``format`` tells kinds apart."""
-
-    @property
-    def known(self) -> Mapping[str, Any]:
-        """Columns of the store that are known before it is done."""
-
-    def skip_reason(self) -> str | None:
-        """Say why it cannot be done, if it cannot."""
+# At the end there is less to wait for: what is not yet in the file itself is kept beside it.
+LAST_SECONDS = 2.0
+# What is written goes into the file itself about so often.
+SECONDS_BETWEEN_CHECKPOINTS = 1.0
+# What SQLite raises; its messages quote the file, and need not be UTF-8 where it is damaged.
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+# How many lines to look for in a damaged file, and how many bytes a line has at least.
+LEAST_LINES, SMALLEST_LINE = 10_000, 100
+AT_ONCE = 500  # runs, with all that is kept of them
+UNREADABLE = "damaged"
+OTHER_VERSION = "of another version of recoup"
+NO_TRIALS = "of something else than learners"
 
 
 class Store:
@@ -122,6 +76,10 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._connection: sqlite3.Connection | None = None
+        self._unreadable = 0
+        self._place: tuple[int, int] | None = None
+        self._lock_id = -1
+        self._checked = -math.inf
 
     def __repr__(self) -> str:
         """Show how many runs there are of each kind."""
@@ -132,14 +90,19 @@ class Store:
     # Reading
 
     def statuses(self) -> dict[str, Status]:
-        """Return the status of every run that is kept.
+        """Return the status of every run that is kept whole.
 
         Returns
         -------
         dict of str to str
             By id of the run: ``"done"``, ``"failed"`` or ``"skipped"``.
         """
-        return dict(self._read("SELECT run, status FROM runs"))
+        found = self._runs(("run", "definition", "status"))
+        return {
+            run: status
+            for run, definition, status in found
+            if status in STATUSES and is_whole(run, definition)
+        }
 
     def counts(self) -> dict[Status, int]:
         """Return how many runs there are of each status.
@@ -148,27 +111,61 @@ class Store:
         -------
         dict of str to int
         """
-        found: dict[Status, int] = {"done": 0, "failed": 0, "skipped": 0}
-        found.update(dict(self._read("SELECT status, COUNT(*) FROM runs GROUP BY status")))
-        return found
+        found = Counter(self.statuses().values())
+        return {"done": found["done"], "failed": found["failed"], "skipped": found["skipped"]}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict per run, sorted by what defines it.
 
         Runs of an earlier format, which the same definition would not give today, are left out,
-        and so are runs that are no trials of learners.
+        and so are damaged ones, and runs that are no trials of learners: see :meth:`left_out`.
 
         Returns
         -------
         list of dict
         """
-        names = _kept_columns()
-        sql = f"SELECT {self._selected(names)} FROM runs"
-        kept = [dict(zip(names, values, strict=True)) for values in self._read(sql)]
-        for one in kept:
-            one["definition"] = json.loads(one["definition"])
-        found = [_row(one) for one in kept if one["definition"]["format"] == FORMAT]
-        return sorted(found, key=_order)
+        return self._sorted_out()[0]
+
+    def left_out(self) -> dict[str, int]:
+        """Return how many runs :meth:`rows` leaves out.
+
+        Returns
+        -------
+        dict of str to int
+            By the reason: ``"damaged"``, ``"of another version of recoup"`` or ``"of something
+            else than learners"``.
+        """
+        return self._sorted_out()[1]
+
+    def damaged(self) -> list[str]:
+        """Return the ids of runs whose lines in the file can be read, but make no sense.
+
+        Returns
+        -------
+        list of str
+        """
+        whole, rows = self.statuses(), {row["run"] for row in self.rows()}
+        return [
+            run
+            for run, text in self._runs(("run", "definition"))
+            if run not in whole or (run not in rows and _kind(text) is None)
+        ]
+
+    def _sorted_out(self) -> tuple[list[dict[str, Any]], dict[str, int]]:
+        names, found, left = kept_columns(), [], Counter[str]()
+        for values in self._runs(names):
+            kept = dict(zip(names, values, strict=True))
+            try:
+                reason = _kind(kept["definition"])
+                if reason is None:
+                    found.append(row_of(kept | {"definition": json.loads(kept["definition"])}))
+            # A damaged line can raise anything, and must not hide the others.
+            except Exception:
+                reason = UNREADABLE
+            if reason is not None:
+                left[reason] += 1
+        left[UNREADABLE] += self._unreadable
+        return sorted(found, key=order_of), {reason: n for reason, n in left.items() if n}
 
     def reasons(self, status: Status) -> dict[str, str]:
         """Return why runs of a status were not finished.
@@ -183,7 +180,7 @@ class Store:
         dict of str to str
             By id of the run.
         """
-        return dict(self._read("SELECT run, reason FROM runs WHERE status = ?", (status,)))
+        return dict(self._runs(("run", "reason"), "status = ?", (status,)))
 
     def elapsed(self) -> dict[str, float]:
         """Return the seconds that each finished run took.
@@ -193,7 +190,7 @@ class Store:
         dict of str to float
             By id of the run.
         """
-        return dict(self._read("SELECT run, elapsed FROM runs WHERE status = 'done'"))
+        return dict(self._runs(("run", "elapsed"), "status = 'done'"))
 
     def details(self, run: str) -> dict[str, Any]:
         """Return what else is kept of a run: versions, hardware, seeds, curves, distributions.
@@ -207,15 +204,22 @@ class Store:
         -------
         dict
         """
-        sql = "SELECT definition, details FROM runs WHERE run = ?"
-        found = next(iter(self._read(sql, (run,))), None)
+        found = next(iter(self._runs(("definition", "details"), "run = ?", (run,))), None)
         if found is None:
             raise InvalidInputError(
                 f"Store.details needs a run of {self.path.name}. Got {brief(run)!r}."
             )
-        more = json.loads(zlib.decompress(found[1])) if found[1] else {}
-        blank: dict[str, Any] = {"versions": {}, "hardware": {}, "seeds": {}, "curves": []}
-        return {"definition": json.loads(found[0])} | blank | {"distributions": {}} | more
+        try:
+            definition = json.loads(found[0])
+            more = json.loads(zlib.decompress(found[1])) if found[1] else {}
+            blank: dict[str, Any] = {"versions": {}, "hardware": {}, "seeds": {}, "curves": []}
+            return {"definition": definition} | blank | {"distributions": {}} | more
+        # Whatever is raised over bytes that are no longer what was written.
+        except Exception as error:
+            raise InvalidInputError(
+                f"{self._shown} is damaged: the details of run {run} cannot be read. Drop the run "
+                f"and do it again."
+            ) from error
 
     def seconds(self) -> list[tuple[Job, float]]:
         """Return how long each finished run took, from its start to its end.
@@ -224,9 +228,45 @@ class Store:
         -------
         list of (Job, float)
         """
-        sql = "SELECT definition, elapsed FROM runs WHERE status = 'done' AND elapsed IS NOT NULL"
-        found = [(json.loads(text), seconds) for text, seconds in self._read(sql)]
-        return [(Job.of(one), seconds) for one, seconds in found if "learner" in one]
+        found = []
+        known = "status = 'done' AND elapsed IS NOT NULL"
+        for run, text, seconds in self._runs(("run", "definition", "elapsed"), known):
+            if is_whole(run, text) and isinstance(seconds, float) and "learner" in json.loads(text):
+                with suppress(TypeError):
+                    found.append((Job.of(json.loads(text)), seconds))
+        return found
+
+    def why_empty(self, command: str) -> str:
+        """Say why a command finds no run, and what else there is."""
+        other = [f"{n:,} runs are {reason}" for reason, n in self.left_out().items()]
+        held = f": {', '.join(other)}" if other else ""
+        lost = ""
+        with suppress(OSError), self.path.open("rb") as stream:
+            # In its head, a file says that part of it may lie in another one beside it.
+            if stream.read(20)[18:] == b"\2\2" and self.unsettled() is None:
+                lost = (
+                    " If it is a copy of a store that was being written, copy the file whose name "
+                    "ends in -wal too, or wait for the end of recoup bench run."
+                )
+        return f"{command} needs runs. {self._shown} holds none that it can use{held}.{lost}"
+
+    def unsettled(self) -> str | None:
+        """Say in a sentence where runs are that are not in the file itself, if any are.
+
+        Returns
+        -------
+        str or None
+            None where the file alone holds everything, so that it can be copied.
+        """
+        beside = self._real.with_name(f"{self._real.name}-wal")
+        with suppress(OSError):
+            if beside.stat().st_size:
+                return (
+                    f"Some runs are in {brief(beside.name, 200)} beside the store, which another "
+                    f"program keeps open: copy both files, or close that program and give a "
+                    f"command that writes to the store."
+                )
+        return None
 
     # Writing
 
@@ -241,20 +281,22 @@ class Store:
         """
         lock = self._lock()
         try:
+            self._lock_id = lock
             try:
                 self._connection = self._connect("rwc")
                 self._prepare(self._connection)
+                self._place = _identity(self._real)
             except sqlite3.Error as error:
                 raise self._cannot("write", error) from error
             yield self
         finally:
             if self._connection is not None:
-                with suppress(sqlite3.Error):
-                    # One plain file is left, which can be read where nothing can be written.
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                _settle(self._connection)
                 self._connection.close()
             self._connection = None
             os.close(lock)
+            if (unsettled := self.unsettled()) is not None:
+                warnings.warn(unsettled, RecoupWarning, stacklevel=3)
 
     def write(self, job: Runnable, found: Mapping[str, Any]) -> None:
         """Write a run down, for good once this returns.
@@ -276,7 +318,7 @@ class Store:
         ended : iterable of (Runnable, mapping)
             What was run and what came out, as for :meth:`write`.
         """
-        self._insert([_record(job, found) for job, found in ended])
+        self._insert([record_of(job, found) for job, found in ended])
 
     def copy_from(self, other: Store, runs: Sequence[str]) -> None:
         """Take runs over from another store as they are.
@@ -288,25 +330,72 @@ class Store:
         runs : sequence of str
             Ids of the runs.
         """
-        names = (*_kept_columns(), "elapsed", "details")
-        sql = f"SELECT {other._selected(names)} FROM runs WHERE run = ?"
-        found = (values for run in runs for values in other._read(sql, (run,)))
+        names = (*kept_columns(), "elapsed", "details")
+        pieces = (runs[first : first + AT_ONCE] for first in range(0, len(runs), AT_ONCE))
+        found = (
+            values
+            for piece in pieces
+            for values in other._runs(names, f"run IN ({', '.join('?' * len(piece))})", piece)
+        )
         self._insert(dict(zip(names, values, strict=True)) for values in found)
 
+    def drop(self, runs: Collection[str]) -> int:
+        """Forget runs; within :meth:`writing`.
+
+        Parameters
+        ----------
+        runs : collection of str
+            Ids of the runs.
+
+        Returns
+        -------
+        int
+            How many there were.
+        """
+        sql, ids = "DELETE FROM runs WHERE run = ?", [(run,) for run in runs]
+        return self._change(lambda connection: connection.executemany(sql, ids))
+
     def _insert(self, records: Iterable[Mapping[str, Any]]) -> None:
-        if self._connection is None:
+        def insert(connection: sqlite3.Connection) -> None:
+            for record in records:
+                names = ", ".join(f'"{name}"' for name in record)
+                marks = ", ".join("?" * len(record))
+                sql = f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})"
+                connection.execute(sql, tuple(record.values()))
+
+        self._change(insert)
+
+    def _change(self, change: Callable[[sqlite3.Connection], Any]) -> int:
+        """Change lines, all or none, and count them."""
+        connection = self._connection
+        if connection is None:
             raise InvalidInputError("Store.write needs to be within `with store.writing():`.")
+        self._check_place()
+        before = connection.total_changes
         try:
-            with self._connection as connection:
-                for record in records:
-                    names = ", ".join(f'"{name}"' for name in record)
-                    marks = ", ".join("?" * len(record))
-                    connection.execute(
-                        f"INSERT OR REPLACE INTO runs ({names}) VALUES ({marks})",
-                        tuple(record.values()),
-                    )
+            with connection:
+                change(connection)
+            if time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKPOINTS:
+                # A copy of the file alone then lacks little, whenever it is made.
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                self._checked = time.monotonic()
+            return connection.total_changes - before
         except sqlite3.Error as error:
             raise self._cannot("write", error) from error
+
+    def _check_place(self) -> None:
+        """Refuse to go on writing to a file that nobody will find, or that others write to."""
+        if _identity(self._real) != self._place:
+            raise InvalidInputError(
+                f"Cannot write {self._shown}: it was removed or replaced meanwhile. Put it back, "
+                f"or run the same command again for a new one."
+            )
+        _check_one_name(self._real, self._shown)
+        if _identity(self._lock_path) != _identity(self._lock_id):
+            # Somebody removed the lock, so that another process could have taken a new one.
+            new = self._lock()
+            os.dup2(new, self._lock_id)
+            os.close(new)
 
     def _selected(self, names: Sequence[str]) -> str:
         """Write columns of the file in SQL, by their old names or as missing where they are so."""
@@ -316,6 +405,31 @@ class Store:
         return ", ".join("NULL" if name is None else f'"{name}"' for name in found)
 
     # Files
+
+    def _runs(
+        self, names: Sequence[str], where: str = "TRUE", values: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Read columns of runs; of a damaged file those lines that can still be read."""
+        self._unreadable = 0
+        sql = f"SELECT {self._selected(names)} FROM runs WHERE {where}"
+        try:
+            return self._read(sql, values)
+        except _DamagedStoreError:
+            return self._rescued(sql, values)
+
+    def _rescued(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Read a damaged file line by line, and count the lines that cannot be read."""
+        last = self._read("SELECT MAX(rowid) FROM runs")[0][0] or 0
+        # A damaged number of a line may be any, but there are not more lines than fit in.
+        last = min(last, LEAST_LINES + self.path.stat().st_size // SMALLEST_LINE)
+        found = []
+        with closing(self._connect("ro")) as connection:
+            for place in range(1, last + 1):
+                try:
+                    found += connection.execute(f"{sql} AND rowid = ?", (*values, place)).fetchall()
+                except DAMAGE:
+                    self._unreadable += 1
+        return found
 
     def _read(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         if not self.path.exists():
@@ -327,12 +441,15 @@ class Store:
                 # A file without tables is one that was only just made.
                 empty = not _check_owner(connection, self._shown)
                 return [] if empty else connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise self._cannot("read", error) from error
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        address = f"{self.path.resolve().as_uri()}?mode={mode}"
-        return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+        address = f"{self._real.as_uri()}?mode={mode}"
+        made = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+        # Damaged words must not hide the others.
+        made.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return made
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         _check_owner(connection, self._shown)
@@ -341,7 +458,7 @@ class Store:
         with connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {LAYOUT}")
-            connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({_declared()})")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({declared_columns()})")
             present = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}
             for old, new in OLD_NAMES.items():
                 if old in present and new not in present:
@@ -352,6 +469,8 @@ class Store:
             for name in metric_columns():
                 if name not in present:
                     connection.execute(f'ALTER TABLE runs ADD COLUMN "{name}" REAL')
+        # From here on the file itself says whose it is, also where it is copied without the log.
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _lock(self) -> int:
         """Take the lock, which dies with the process that holds it."""
@@ -360,9 +479,7 @@ class Store:
                 f"Cannot write {self._shown}: it is a folder. Name a file in it, such as "
                 f"runs.sqlite."
             )
-        # Whoever comes by a link meets the same lock.
-        real = self.path.resolve()
-        path = real.with_name(f"{real.name}.lock")
+        path = self._lock_path
         if not self.path.parent.is_dir():
             raise InvalidInputError(
                 f"Cannot write {self._shown}: there is no folder "
@@ -370,6 +487,7 @@ class Store:
             )
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise InvalidInputError(f"Cannot write {self._shown}: it is read-only.")
+        _check_one_name(self._real, self._shown)
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
@@ -395,19 +513,73 @@ class Store:
         return lock
 
     @property
+    def _real(self) -> Path:
+        # Whoever comes by a link meets the same file and the same lock.
+        return self.path.resolve()
+
+    @property
+    def _lock_path(self) -> Path:
+        return self._real.with_name(f"{self._real.name}.lock")
+
+    @property
     def _shown(self) -> str:
         return brief(str(self.path), 200)
 
-    def _cannot(self, verb: str, error: sqlite3.Error) -> InvalidInputError:
-        reason = str(error)
+    def _cannot(self, verb: str, error: Exception) -> InvalidInputError:
+        reason = " ".join(str(error).split()) if isinstance(error, sqlite3.Error) else "corrupt"
         if "full" in reason:
             remedy = "What was finished is kept: make room and run the same command again"
             return InvalidInputError(f"Cannot write {self._shown}: the disk is full. {remedy}.")
         if "readonly" in reason or "read-only" in reason:
             return InvalidInputError(f"Cannot write {self._shown}: it is read-only.")
-        if "not a database" in reason or "malformed" in reason:
-            return InvalidInputError(f"{self._shown} is no store of recoup, or damaged: {reason}.")
+        if "not a database" in reason or "malformed" in reason or "corrupt" in reason:
+            return _DamagedStoreError(
+                f"{self._shown} is no store of recoup, or damaged: {reason}. recoup bench merge "
+                f"saves the runs of a damaged store that can be read."
+            )
         return InvalidInputError(f"Cannot {verb} {self._shown}: {reason}.")
+
+
+class _DamagedStoreError(InvalidInputError):
+    """A file that SQLite cannot read, or not all of it."""
+
+
+def _kind(definition: str) -> str | None:
+    """Say what other than a trial of today a run is, by its definition."""
+    found = json.loads(definition)
+    if "learner" not in found:
+        return NO_TRIALS
+    return None if found["format"] == FORMAT else OTHER_VERSION
+
+
+def _identity(file: Path | int) -> tuple[int, int] | None:
+    """Return what tells a file from all others, if it is there."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _check_one_name(path: Path, shown: str) -> None:
+    """Refuse a file with several names: SQLite would keep a log for each, and lose runs."""
+    with suppress(OSError):
+        names = path.stat().st_nlink
+        if names > 1:
+            raise InvalidInputError(
+                f"Cannot write {shown}: the same file has {names} names (hard links), and what is "
+                f"written under one would be lost under the others. Copy it, or remove the others."
+            )
+
+
+def _settle(connection: sqlite3.Connection) -> None:
+    """Leave one plain file, which can be copied, and read where nothing can be written."""
+    with suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA busy_timeout = {LAST_SECONDS * 1000:.0f}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with suppress(sqlite3.Error):
+        # Refused while somebody else has the file open.
+        connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def _check_owner(connection: sqlite3.Connection, shown: str) -> int:
@@ -425,146 +597,3 @@ def _check_owner(connection: sqlite3.Connection, shown: str) -> int:
             f"Update recoup."
         )
     return int(tables)
-
-
-def merge(sources: Sequence[str | Path], out: str | Path) -> Store:
-    """Bring the runs of several stores together in a new one.
-
-    Runs that are in more than one and agree are kept once. Of the same definition, a finished run
-    goes before a failed one, and that before a skipped one.
-
-    Parameters
-    ----------
-    sources : sequence of paths
-        Stores to read.
-    out : path
-        The store to make; it must not exist.
-
-    Returns
-    -------
-    Store
-    """
-    target = Path(out)
-    if target.exists():
-        raise InvalidInputError(
-            f"merge makes a new store. Got {brief(str(out), 200)}, which exists. Choose another "
-            f"name."
-        )
-    for source in sources:
-        if not Path(source).is_file():
-            raise InvalidInputError(f"merge needs stores. There is no {brief(str(source), 200)}.")
-    chosen: dict[str, tuple[Store, dict[str, Any]]] = {}
-    for store in map(Store, sources):
-        for row in store.rows():
-            before = chosen.get(row["run"])
-            if before is None or _prefers(row, before[1], before[0], store):
-                chosen[row["run"]] = (store, row)
-    made = Store(target)
-    with made.writing():
-        for origin in dict.fromkeys(store for store, _ in chosen.values()):
-            runs = [run for run, (store, _) in chosen.items() if store is origin]
-            made.copy_from(origin, runs)
-    return made
-
-
-def _prefers(new: Mapping[str, Any], old: Mapping[str, Any], first: Store, second: Store) -> bool:
-    """Say whether one run takes the place of another, which must not contradict it."""
-    if new["status"] != old["status"]:
-        return PREFERRED.index(new["status"]) < PREFERRED.index(old["status"])
-    if new["status"] != "done":
-        return False
-    # A number that only one of them has is one that an earlier recoup did not measure.
-    both = [name for name in compared_columns() if None not in (new[name], old[name])]
-    differing = [name for name in both if not _agree(new[name], old[name])]
-    if differing:
-        name = differing[0]
-        raise InvalidInputError(
-            f"merge found two different results of run {new['run']} ({describe(new)}): {name} is "
-            f"{old[name]} in {brief(str(first.path), 100)} and {new[name]} in "
-            f"{brief(str(second.path), 100)}. Drop one of the stores."
-        )
-    return False
-
-
-def _agree(one: Any, other: Any) -> bool:
-    """Say whether two values are the same, but for last digits in which machines may differ."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return bool(one == other)
-
-
-def describe(row: Mapping[str, Any]) -> str:
-    """Name a run in a few words."""
-    return (
-        f"{row['learner']} on {row['dataset']}, {row['scheme']}, {row['mechanism']}, "
-        f"c={row['label_frequency']:g}, seed {row['seed']}, {row['protocol']}"
-    )
-
-
-def export(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write rows as Parquet or CSV, by the end of the name."""
-    import io
-
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    target, names = Path(path), columns()
-    kinds = {name: pa.float64() for name in ("label_frequency", "noise", *number_columns())}
-    kinds |= {name: pa.int64() for name in ("seed", *COUNTS)}
-    values = {
-        name: [canonical(row[name]) if name == "params" else row[name] for row in rows]
-        for name in names
-    }
-    fields = [pa.field(name, kinds.get(name, pa.string())) for name in names]
-    table = pa.table(values, schema=pa.schema(fields))
-    buffer = io.BytesIO()
-    if target.suffix.lower() == ".parquet":
-        pyarrow.parquet.write_table(table, buffer, compression="zstd")
-    elif target.suffix.lower() == ".csv":
-        words = [name for name in names if name not in kinds]
-        for name in words:
-            safe = pa.array([no_formula(value) for value in values[name]], pa.string())
-            table = table.set_column(names.index(name), name, safe)
-        pyarrow.csv.write_csv(table, buffer)
-    else:
-        raise InvalidInputError(
-            f"export needs a name that ends in .parquet or .csv. Got {brief(str(path), 200)}."
-        )
-    return write_file(target, buffer.getvalue())
-
-
-def _declared() -> str:
-    real = ", ".join(f'"{name}" REAL' for name in (*number_columns(), "elapsed"))
-    whole = ", ".join(f"{name} INTEGER" for name in COUNTS)
-    text = "definition TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, code TEXT, family TEXT"
-    more = "device TEXT, finished TEXT NOT NULL, details BLOB"
-    return f"run TEXT PRIMARY KEY, {text}, {real}, {whole}, {more}"
-
-
-def _record(job: Runnable, found: Mapping[str, Any]) -> dict[str, Any]:
-    details = json.dumps(found.get("details") or {}, allow_nan=False)
-    return {
-        "run": job.run,
-        "definition": canonical(job.definition),
-        "status": found["status"],
-        "reason": found.get("reason"),
-        "code": getattr(found.get("reason"), "code", None),
-        "elapsed": found.get("elapsed"),
-        "details": zlib.compress(details.encode()),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: found["row"].get(name) for name in ("family", *measured_columns(), "device")},
-    }
-
-
-def _row(kept: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns that everybody reads, in their order."""
-    job = Job.of(kept.pop("definition"))
-    names = (*DEFINED, "learner", "key", "preset", "seed", "protocol", "alpha")
-    named = {name: getattr(job, name) for name in names}
-    found = kept | named | {"params": dict(job.params), "code": reason_code(kept)}
-    return {name: found[name] for name in columns()}
-
-
-def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (*(row[name] for name in DEFINED), row["protocol"], row["learner"], row["seed"])

@@ -155,6 +155,8 @@ class Process:
             stderr=self._errors,
             env=environment,
             pass_fds=(writing,),
+            # What a run starts ends with it.
+            start_new_session=True,
         )
         os.close(writing)
         self._answers = reading
@@ -198,7 +200,9 @@ class Process:
         return self._child.poll() is None
 
     def kill(self) -> None:
-        """Kill the child; who waits for it is told."""
+        """Kill the child and all that it started; who waits for it is told."""
+        with suppress(OSError):
+            os.killpg(self._child.pid, signal.SIGKILL)
         self._child.kill()
 
     def end(self) -> None:
@@ -217,17 +221,22 @@ class Process:
         deadline = time.monotonic() + seconds
         while b"\n" not in self._buffer:
             wait = min(SECONDS_BETWEEN_LOOKS, max(deadline - time.monotonic(), 0.0))
+            # Looked at before the pipe: what the child has said to its end is in there by then.
+            ended = not self.alive
             readable, _, _ = select.select([self._answers], [], [], wait)
             if readable:
                 chunk = os.read(self._answers, CHUNK)
                 if not chunk:
                     return self._why_it_ended()
                 self._buffer += chunk
+            elif ended:
+                # What the child started may live on and keep the other end open.
+                return self._why_it_ended()
             elif time.monotonic() >= deadline:
-                self._child.kill()
+                self.kill()
                 return f"Ended after {seconds:,.0f} s, the limit of time."
             elif memory is not None and (_resident(self._child.pid) or 0) > memory:
-                self._child.kill()
+                self.kill()
                 return f"Ended at {show_bytes(memory)}, the limit of memory."
         line, _, self._buffer = self._buffer.partition(b"\n")
         found: dict[str, Any] = json.loads(line)
@@ -237,8 +246,9 @@ class Process:
         try:
             code = self._child.wait(5)
         except subprocess.TimeoutExpired:
-            self._child.kill()
+            self.kill()
             code = self._child.wait()
+        self.kill()
         if code == -signal.SIGKILL:
             return "Killed by the system, most likely for want of memory (SIGKILL)."
         if code < 0:
@@ -334,4 +344,7 @@ def _die_with(parent: int) -> None:
     """End this process when its parent is gone: nobody waits for what it computes."""
     while os.getppid() == parent:
         time.sleep(0.25)
+    with suppress(OSError):
+        # It leads a group of its own, with whatever the run has started.
+        os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup._core.checks import brief
+from recoup._core.checks import brief, did_you_mean
 from recoup._core.text import show_seconds
 from recoup.cli._options import AsJson
 from recoup.cli._output import (
@@ -17,6 +18,7 @@ from recoup.cli._output import (
     print_json,
     print_notes,
     print_written,
+    printable,
     progress,
     stdout,
 )
@@ -24,9 +26,10 @@ from recoup.cli._runs import say, shown_progress, stoppable
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
-    from recoup.bench import Outcome, Plan
+    from recoup.bench import Outcome, Plan, Store
 
 MOST_PROBLEMS = 10
+DROPPABLE = ("done", "failed", "skipped", "damaged")
 
 PlanArgument = Annotated[
     str, typer.Argument(metavar="PLAN", help="YAML file, or a name of recoup list plans.")
@@ -173,7 +176,8 @@ def run(
             checkpoints=checkpoints,
         )
     if as_json:
-        print_json({"plan": asked.name, "store": str(path), **outcome.to_dict()})
+        told = {"plan": asked.name, "store": str(path), **outcome.to_dict()}
+        print_json(told | {"notes": _unsettled(path)})
     else:
         _print_outcome(outcome, path)
     if outcome.problems:
@@ -183,28 +187,44 @@ def run(
 def export(
     store: StoreArgument,
     out: Annotated[Path, typer.Option(metavar="FILE", help="What to write (.parquet or .csv).")],
+    as_json: AsJson = False,
 ) -> None:
     """Write all runs as a table, one line each."""
     from recoup.bench import Store
-    from recoup.bench.store import export as write
+    from recoup.bench.exported import export as write
     from recoup.cli._output import check_output
 
     check_output(out, (".parquet", ".csv"), "--out", str(store), "the store")
-    print_written(stdout(), [write(Store(_existing(store, "export")).rows(), out)])
+    kept = Store(_existing(store, "export"))
+    rows = kept.rows()
+    if not rows:
+        raise InvalidInputError(kept.why_empty("bench export"))
+    write(rows, out)
+    _print_made(out, {"runs": len(rows)}, _left_out(kept), as_json)
 
 
 def merge(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Two or more stores.")],
+    stores: Annotated[
+        list[Path],
+        typer.Argument(metavar="STORE...", help="Stores; a damaged one alone, to save its runs."),
+    ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The store to make.")],
+    as_json: AsJson = False,
 ) -> None:
     """Bring the runs of several stores together in a new one."""
+    from recoup.bench import Store
     from recoup.bench import merge as bring_together
 
-    if len(stores) < 2:
-        raise InvalidInputError("merge needs two or more stores. Got one.")
-    console = stdout()
-    console.print(plain(repr(bring_together(stores, out))))
-    print_written(console, [out])
+    made = bring_together(stores, out)
+    damaged = [
+        f"{n:,} damaged runs of {brief(str(path), 200)} could not be saved; bench run does them "
+        f"again."
+        for path in stores
+        if (n := Store(path).left_out().get("damaged"))
+    ]
+    if not as_json:
+        stdout().print(plain(repr(made)))
+    _print_made(out, {str(status): n for status, n in made.counts().items()}, damaged, as_json)
 
 
 def report(
@@ -215,25 +235,147 @@ def report(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the pages.")],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--plan",
+            metavar="PLAN",
+            help="Show the runs of this plan alone: a YAML file, or a name of recoup list plans.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write the leaderboard of a store, or of its export: pages that need no network."""
-    from recoup.bench import Store
+    from recoup.bench import Store, read_plan
     from recoup.bench.exported import is_export, read_export
     from recoup.report.leaderboard.site import write_site
 
     kept = _existing(store, "report")
-    exported = is_export(kept)
-    with progress("Writing the leaderboard"):
-        rows = read_export(kept) if exported else Store(kept).rows()
-        if not any(row["status"] == "done" for row in rows):
+    wanted = None if name is None else {job.run for job in read_plan(name).jobs()}
+    notes: list[str] = []
+    unread: list[str] = []
+
+    def details(run: str) -> Mapping[str, Any] | None:
+        try:
+            return Store(kept).details(run)
+        except InvalidInputError:
+            unread.append(run)
+            return None
+
+    with progress("Writing the leaderboard", as_json):
+        if is_export(kept):
+            rows = read_export(kept)
+        else:
+            rows, notes = Store(kept).rows(), _left_out(Store(kept))
+        shown = rows if wanted is None else [row for row in rows if row["run"] in wanted]
+        if not any(row["status"] == "done" for row in shown):
+            of_plan = "" if name is None else f" of the plan {brief(name, 200)}"
             raise InvalidInputError(
-                f"report needs finished runs. {brief(str(store), 200)} has none. Run recoup bench "
-                f"run first."
+                f"report needs finished runs. {brief(str(store), 200)} has none{of_plan}. Run "
+                f"recoup bench run first."
             )
         # A table has no curves or distributions of single runs.
-        details = (lambda run: None) if exported else Store(kept).details
-        write_site(rows, details, out)
-    print_written(stdout(), [out / "index.html"])
+        write_site(shown, (lambda run: None) if is_export(kept) else details, out)
+    if wanted is not None and len(shown) < len(wanted):
+        notes.append(
+            f"{len(wanted) - len(shown):,} of {len(wanted):,} runs of the plan are not in."
+        )
+    if unread:
+        notes.append(f"Details of {len(unread):,} runs are damaged, and their pages lack them.")
+    _print_made(out / "index.html", {"runs": len(shown)}, notes, as_json)
+
+
+def drop(
+    store: StoreArgument,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Runs of this learner; repeat for more."),
+    ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Runs on this dataset; repeat for more."),
+    ] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(metavar="|".join(DROPPABLE), help="Runs that came to this; repeat for more."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget the runs of a store that all options name; bench run does them again.
+
+    A learner is named by its key, or as tables show it with its parameters.
+    """
+    from recoup.bench import Store
+
+    kept = Store(_existing(store, "drop"))
+    if not (learner or dataset or status):
+        raise InvalidInputError(
+            "bench drop needs --learner, --dataset or --status: it does not empty a store."
+        )
+    strange = sorted(set(status or []) - set(DROPPABLE))
+    if strange:
+        raise InvalidInputError(
+            f"bench drop knows no status {brief(strange[0])!r}. Choose of: {', '.join(DROPPABLE)}."
+        )
+    rows, damaged = kept.rows(), "damaged" in (status or [])
+    for option, asked, known in (
+        ("--learner", learner, {row["key"] for row in rows} | {row["learner"] for row in rows}),
+        ("--dataset", dataset, {row["dataset"] for row in rows}),
+    ):
+        unknown = sorted(set(asked or []) - known)
+        if unknown:
+            raise InvalidInputError(
+                f"bench drop {option}: {brief(str(store), 200)} has no runs of "
+                f"{brief(unknown[0])!r}.{did_you_mean(unknown[0], known)}"
+            )
+    chosen = [
+        row
+        for row in rows
+        if (not learner or {row["key"], row["learner"]} & set(learner))
+        and (not dataset or row["dataset"] in dataset)
+        and (not status or row["status"] in status)
+    ]
+    runs = [row["run"] for row in chosen]
+    # What a damaged run is of, nobody knows.
+    runs += kept.damaged() if damaged and not (learner or dataset) else []
+    counts = dict(Counter(row["status"] for row in chosen))
+    counts |= {"damaged": len(runs) - len(chosen)} if damaged else {}
+    told = ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "none"
+    if runs and not yes:
+        if as_json:
+            raise InvalidInputError(
+                f"bench drop --json needs --yes: it would drop {len(runs):,} runs ({told})."
+            )
+        question = f"Drop {len(runs):,} runs ({told}) of {brief(str(store), 200)} for good?"
+        typer.confirm(printable(question), abort=True, err=True)
+    if runs:
+        with kept.writing():
+            kept.drop(runs)
+    if as_json:
+        print_json({"store": str(store), "dropped": len(runs), **counts})
+        return
+    stdout().print(plain(f"{len(runs):,} runs dropped ({told})." if runs else "No such runs."))
+    print_notes(stdout(), _unsettled(store))
+
+
+def _print_made(out: Path, facts: Mapping[str, Any], notes: list[str], as_json: bool) -> None:
+    """Name what was written, and what a reader should beware of."""
+    if as_json:
+        print_json({"out": str(out), **facts, "notes": notes})
+        return
+    print_notes(stdout(), notes)
+    print_written(stdout(), [out])
+
+
+def _left_out(kept: Store) -> list[str]:
+    return [f"{n:,} runs are left out: they are {why}." for why, n in kept.left_out().items()]
+
+
+def _unsettled(path: Path) -> list[str]:
+    from recoup.bench import Store
+
+    return [told] if (told := Store(path).unsettled()) is not None else []
 
 
 def plans(as_json: AsJson = False) -> None:
@@ -311,5 +453,6 @@ def _print_outcome(outcome: Outcome, path: Path) -> None:
         )
     hidden = len(outcome.problems) - MOST_PROBLEMS
     notes += [f"{hidden:,} more failed: --json lists them."] if hidden > 0 else []
+    notes += _unsettled(path)
     print_notes(console, notes)
     print_written(console, [path])

@@ -62,10 +62,12 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
-    from recoup._core.files import check_own_folder
+    from recoup._core.files import check_folder, check_own_folder
+    from recoup.learners.saving import FACTS, FILES
 
     check_output(scores, TABLES, "--scores", file, "the rows")
-    check_own_folder(out, (COLUMNS,), "learner.json")
+    check_folder(out, "fit cannot write to")
+    check_own_folder(out, (COLUMNS, *FILES), FACTS)
     model = _made(learner, alpha, scheme, setting or [], seed)
     from recoup.cli._features import check_features, encode, learn_columns, read_labels
     from recoup.data.readers import read_table

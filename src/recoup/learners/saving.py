@@ -27,6 +27,7 @@ from recoup.learners.object_file import packed_objects, unpacked
 from recoup.priors.results import PriorEstimate
 
 FACTS, NUMBERS, OBJECTS = "learner.json", "learner.safetensors", "learner.skops"
+FILES = (NUMBERS, OBJECTS)
 FORMAT = 2
 # What scikit-learn's fitted attributes look like; parts of a network follow a slash.
 FITTED = re.compile(r"[a-z]\w*_(/.+)?")

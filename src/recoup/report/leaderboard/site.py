@@ -22,8 +22,8 @@ from recoup._core.results import to_plain
 from recoup.bench.job import is_lent
 from recoup.bench.plots import PROFILE
 from recoup.bench.ranking import ROUGH_BELOW, Standing, rank_learners
+from recoup.bench.record import measured_columns
 from recoup.bench.result_array import REFERENCE, renamed
-from recoup.bench.store import measured_columns
 from recoup.exceptions import InvalidInputError
 from recoup.learners.reported import reported_accuracies
 from recoup.metrics.spec import benched_specs
