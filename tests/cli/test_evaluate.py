@@ -390,7 +390,7 @@ BAD = {
     "negative seed": (good, ["--alpha", 0.1, "--seed", -1], "--seed"),
     "unknown option": (good, ["--alfa", 0.1], "--alfa"),
     "label 2": (bad_rows(flagged=(7, 2)), ["--alpha", 0.1], "Got 2"),
-    "label text": (bad_rows(flagged=(7, "yes")), ["--alpha", 0.1], "Got 'yes'"),
+    "label text": (bad_rows(flagged=(7, "maybe")), ["--alpha", 0.1], "Got 'maybe'"),
     "label missing": (bad_rows(flagged=(7, "")), ["--alpha", 0.1], "labels to be 1"),
     "no labeled": (all_equal(0), ["--alpha", 0.1], "0 labeled"),
     "no unlabeled": (all_equal(1), ["--alpha", 0.1], "0 unlabeled"),

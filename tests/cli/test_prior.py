@@ -126,7 +126,7 @@ def test_prior_from_features(rows):
     assert found["alpha"] == pytest.approx(y[s == 0].mean(), abs=0.1)
     text = " ".join(prior(path, label="s", score=None).stdout.split())
     assert "Note: Read from: x1, x2, kind." in text
-    assert "Note: These columns were not looked at: name has 900 different words." in text
+    assert "Note: These columns were not looked at: name has 900 different words" in text
     chosen = prior(path, "--features", "x1", "--json", label="s", score=None)
     assert json.loads(chosen.stdout)["alpha"] == pytest.approx(y[s == 0].mean(), abs=0.1)
 

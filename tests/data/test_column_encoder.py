@@ -212,7 +212,7 @@ def test_parts_of_dates_are_those_of_the_calendar():
         ({"a": ["02/03/2024", "01/02/2024"] * 20}, "could be day-month or month-day"),
         ({"a": [np.inf, 1.0] * 20}, "a holds infinite values"),
         ({"a": [[1], [2]] * 20}, "holds neither numbers nor text but list"),
-        ({"a": [f"w{k}" for k in range(40)]}, "names rows"),
+        ({"a": [f"w{k}" for k in range(40)]}, "as names of rows do"),
         ({"a": [f"w{k % 3_000}" for k in range(9_000)]}, "none of them often enough"),
     ],
 )

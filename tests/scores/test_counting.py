@@ -119,8 +119,8 @@ def test_binning_refuses_words_as_labels_and_missing_columns(few_scores, tmp_pat
     table = ScoreTable.from_file(path, label="s", score="p")
     many_rows().to_parquet(path)
     assert table.to_dict() == ScoreTable.from_file(path, label="s", score="p").to_dict()
-    many_rows().replace({"s": {0: "no", 1: "yes"}}).to_parquet(path)
-    assert "Got 'no'" in refusal(ScoreTable.from_file, path, label="s", score="p")
+    many_rows().replace({"s": {0: "hm", 1: "ah"}}).to_parquet(path)
+    assert "Got 'hm'" in refusal(ScoreTable.from_file, path, label="s", score="p")
     message = refusal(ScoreTable.from_file, path, label="ss", score="p")
     assert "no column 'ss'" in message
     assert "Did you mean 's'" in message
@@ -218,7 +218,7 @@ def test_csv_columns_are_boolean_or_numeric_but_not_both(tmp_path):
     path = write(tmp_path / "a.csv", "s,p\n1,0.5\n0,True\n")
     assert "Got 'True'" in refusal(ScoreTable.from_file, path, label="s", score="p")
     path = write(tmp_path / "b.csv", "s,p\nTrue,0.5\n,0.25\nFalse,0.1\n")
-    assert "Got None" in refusal(ScoreTable.from_file, path, label="s", score="p")
+    assert "Got False beside no value" in refusal(ScoreTable.from_file, path, label="s", score="p")
 
 
 @every_engine
@@ -324,7 +324,24 @@ def test_categories_and_objects_are_labels_by_what_they_hold(labels):
     assert table.to_dict() == ScoreTable.from_arrays([1, 0, 0], [0.5, 0.25, 0.1]).to_dict()
 
 
-@pytest.mark.parametrize(("s", "n_bad"), NO_LABELS.values(), ids=NO_LABELS.keys())
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_other_codings_in_files(kind, tmp_path):
+    codings = {
+        "yes and no": (["yes", "no", "no", "yes", "no"], {}, [1, 0, 0, 1, 0]),
+        "one and nothing": ([1, None, None, 1, None], {}, [1, 0, 0, 1, 0]),
+        "words": (["bad", "ok", None, "bad", "?"], {"positive": ["bad"]}, [1, 0, 0, 1, 0]),
+        "0 is negative": (["1", "0", None, "1", "0"], {"negative": ["0"]}, [1, -1, 0, 1, -1]),
+    }
+    for s, told, expected in codings.values():
+        path = write_rows(s, kind, tmp_path)
+        table = ScoreTable.from_file(path, label="s", score="p", **told)
+        assert table.to_dict() == ScoreTable.from_arrays(expected, P).to_dict()
+        assert read_labels(read_table(path), "s", "test", **told).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("s", "n_bad"), list(NO_LABELS.values())[1:], ids=list(NO_LABELS.keys())[1:]
+)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_text_of_files_that_is_no_label(s, n_bad, kind, tmp_path):
     path = write_rows(s, kind, tmp_path)

@@ -17,7 +17,22 @@ FileArgument = Annotated[
 ]
 Label = Annotated[
     str,
-    typer.Option(help="Column with 1 labeled positive, 0 unlabeled, -1 known negative."),
+    typer.Option(
+        help="Column with 1 labeled positive, 0 unlabeled, -1 known negative; or yes and no, "
+        "or yes and nothing."
+    ),
+]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="VALUE",
+        help="Value of --label in labeled positives; repeat for more. All others are then "
+        "unlabeled. Not needed for 1 and 0, yes and no, true and false, or one and nothing.",
+    ),
+]
+Negative = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUE", help="Value of --label in known negatives; repeat for more."),
 ]
 Alpha = Annotated[
     str | None,

@@ -22,7 +22,9 @@ from recoup.cli._options import (
     Label,
     LabelsAre,
     NBoot,
+    Negative,
     PlotPath,
+    Positive,
     PriorMethod,
     ReportPath,
     SchemeOption,
@@ -70,6 +72,8 @@ def evaluate(
     weight: Weight = None,
     scored: HowScored = "once",
     labels_are: LabelsAre = "unknown",
+    positive: Positive = None,
+    negative: Negative = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -92,7 +96,13 @@ def evaluate(
         chosen = as_threshold(threshold)
         keep = [chosen] if isinstance(chosen, float) else []
         table = ScoreTable.from_file(
-            file, label=label, score=score, sample_weight=weight, keep=keep
+            file,
+            label=label,
+            score=score,
+            sample_weight=weight,
+            keep=keep,
+            positive=positive,
+            negative=negative,
         )
         evaluation = run(
             table,
@@ -125,6 +135,8 @@ def evaluate(
                 "weight": weight,
                 "scored": scored,
                 "labels-are": labels_are,
+                "positive": positive,
+                "negative": negative,
                 "seed": seed,
             }
             command = command_line("evaluate", file, options)

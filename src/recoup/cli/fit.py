@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recoup._core.checks import brief
-from recoup.cli._options import AsJson, Features, FileArgument, Label, SchemeOption, Seed, as_share
+from recoup.cli._options import (
+    AsJson,
+    Features,
+    FileArgument,
+    Label,
+    Negative,
+    Positive,
+    SchemeOption,
+    Seed,
+    as_share,
+)
 from recoup.cli._output import (
     check_output,
     make_table,
@@ -25,6 +34,9 @@ from recoup.cli._output import (
 from recoup.cli._tables import TABLES
 from recoup.exceptions import InvalidInputError
 
+if TYPE_CHECKING:
+    from recoup.data import ColumnEncoder
+
 COLUMNS = "columns.json"
 
 
@@ -32,6 +44,8 @@ def fit(
     file: FileArgument,
     label: Label,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to keep the learner in.")],
+    positive: Positive = None,
+    negative: Negative = None,
     learner: Annotated[
         str, typer.Option(metavar="KEY", help="A key of recoup list learners.")
     ] = "nnpu",
@@ -69,27 +83,31 @@ def fit(
     check_folder(out, "fit cannot write to")
     check_own_folder(out, (COLUMNS, *FILES), FACTS)
     model = _made(learner, alpha, scheme, setting or [], seed)
-    from recoup.cli._features import check_features, encode, learn_columns, read_labels
+    from recoup.cli._features import (
+        check_features,
+        learned_columns,
+        notes_on_columns,
+        read_labels,
+        used_columns,
+    )
     from recoup.data.readers import read_table
     from recoup.learners import save
 
     check_features(label, features or [], "fit")
     source = read_table(file)
-    s = read_labels(source, label, "fit")
-    columns, refused = learn_columns(
-        source, label, features or [], "fit", "Pass rows with features."
-    )
-    X = encode(source, columns, "fit")
-    notes = [f"These columns were not looked at: {refused}."] if refused else []
+    s = read_labels(source, label, "fit", positive, negative)
+    encoder = learned_columns(source, label, features or [], "fit", "Pass rows with features.", s)
+    X = encoder.transform(source)
+    notes = notes_on_columns(encoder, "These columns were not looked at")
     with progress(f"Training {learner} on {Path(file).name}", as_json):
         model.fit(X, s)
         save(model, out)
-        _keep_columns(out, columns)
+        keep_columns(out, encoder)
         written = [out]
         if scores is not None:
             _write_scores(source, _out_of_fold(model, X, s, seed), scores, "score")
             written.append(scores)
-    facts = _facts(model, learner, s, [column.name for column in columns])
+    facts = _facts(model, learner, s, used_columns(encoder))
     if as_json:
         print_json(facts | {"out": str(out), "notes": notes})
         return
@@ -104,7 +122,10 @@ def fit(
 
 
 def score(
-    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that recoup fit wrote.")],
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Folder that recoup fit wrote, or model of recoup run."),
+    ],
     file: FileArgument,
     out: Annotated[
         Path,
@@ -115,13 +136,12 @@ def score(
 ) -> None:
     """Score rows by a learner that recoup fit has trained, the higher the more positive."""
     check_output(out, TABLES, "--out", file, "the rows")
-    from recoup.cli._features import encode
     from recoup.data.readers import read_table
     from recoup.learners import load
 
-    learner, columns = load(model), _kept_columns(model)
+    learner, encoder = load(model), _kept_columns(model)
     source = read_table(file)
-    X = encode(source, columns, "score")
+    X = encoder.transform(source)
     with progress(f"Scoring {Path(file).name}", as_json):
         values = _scores_of(learner, X)
         _write_scores(source, values, out, column)
@@ -218,29 +238,21 @@ def _write_scores(source: Any, scores: Any, out: Path, column: str) -> None:
     write_together({out: pa.table({**source.columns_for(out), column: pa.array(scores)})})
 
 
-def _keep_columns(folder: Path, columns: list[Any]) -> None:
+def keep_columns(folder: Path, encoder: ColumnEncoder) -> None:
+    """Write beside a learner how columns become numbers."""
     from recoup._core.files import write_file
 
-    kept = [asdict(column) for column in columns]
-    write_file(folder / COLUMNS, (json.dumps(kept, indent=1) + "\n").encode())
+    content = json.dumps(encoder.to_dict(), indent=1) + "\n"
+    write_file(folder / COLUMNS, content.encode())
 
 
-def _kept_columns(folder: Path) -> list[Any]:
-    from recoup.cli._features import Column
+def _kept_columns(folder: Path) -> ColumnEncoder:
+    from recoup.data import ColumnEncoder
 
     try:
-        kept = json.loads((folder / COLUMNS).read_bytes())
-        return [
-            Column(
-                str(one["name"]),
-                tuple(map(str, one["levels"])),
-                float(one["mean"]),
-                bool(one["gaps"]),
-            )
-            for one in kept
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return ColumnEncoder.from_dict(json.loads((folder / COLUMNS).read_bytes()))
+    except (OSError, ValueError, InvalidInputError) as error:
         raise InvalidInputError(
             f"score cannot read {COLUMNS} in {brief(str(folder), 200)}, which says how columns "
-            f"become numbers. Name a folder that recoup fit wrote."
+            f"become numbers. Name a folder that recoup fit or recoup run wrote."
         ) from error

@@ -214,7 +214,7 @@ def _features(
     """Return what the mechanism looks at, the columns it comes from, and notes."""
     import numpy as np
 
-    from recoup.cli._features import feature_matrix
+    from recoup.cli._features import learned_columns, notes_on_columns, used_columns
     from recoup.simulation import MECHANISMS
 
     if label in chosen:
@@ -223,9 +223,9 @@ def _features(
         )
     if mechanism in MECHANISMS and MECHANISMS[mechanism].uses_posterior:
         instead = "Pass --mechanism scar, which needs none."
-        X, used, refused = feature_matrix(source, label, chosen, "simulate", instead)
-        reasons = f"These columns had no say in which rows got a label: {refused}."
-        return X, used, [reasons] if refused else []
+        encoder = learned_columns(source, label, chosen, "simulate", instead)
+        notes = notes_on_columns(encoder, "These columns had no say in which rows got a label")
+        return encoder.transform(source), used_columns(encoder), notes
     for name in chosen:
         source.typed(name)
     notes = [f"--features changed nothing: {mechanism} looks at none."] if chosen else []

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recoup.data.encoded_column import EncodedColumn
     from recoup.data.entry import Task
     from recoup.data.example import Example, load_example
+    from recoup.data.label_coding import as_pu_labels
     from recoup.data.preprocessing import Preprocessor, preprocess
     from recoup.data.pu import PUDataset, PUTruth
     from recoup.data.pubench import PUBenchSplit, pubench_split
@@ -31,6 +32,7 @@ __all__ = [
     "Preprocessor",
     "Task",
     "ToyMixture",
+    "as_pu_labels",
     "build",
     "list_datasets",
     "load",
@@ -57,6 +59,7 @@ __getattr__, __dir__ = names_from(
         "Preprocessor": "preprocessing",
         "Task": "entry",
         "ToyMixture": "toy",
+        "as_pu_labels": "label_coding",
         "build": "building",
         "list_datasets": "catalog",
         "load": "catalog",

@@ -20,6 +20,23 @@ from recoup.exceptions import InvalidInputError
 FORMAT = 1
 
 
+class NoColumnsError(InvalidInputError):
+    """No column of a table can be learned from.
+
+    Parameters
+    ----------
+    reasons : str
+        Why each was left out.
+    """
+
+    def __init__(self, reasons: str) -> None:
+        super().__init__(
+            f"There is no column to learn from{': ' if reasons else ''}{reasons}. Add columns of "
+            f"numbers, categories, dates or text."
+        )
+        self.reasons = reasons
+
+
 class ColumnEncoder(BaseEstimator):
     """Turn a raw table into numbers: find what each column is, and say what is left out and why.
 
@@ -122,7 +139,7 @@ class ColumnEncoder(BaseEstimator):
             found.append(learned)
         self._keep(found)
         if not len(self.feature_names_out_):
-            raise InvalidInputError(f"There is no column to learn from: {left_out(self.columns_)}.")
+            raise NoColumnsError(left_out(self.columns_))
         return self
 
     def transform(self, X: Any) -> FloatArray:

@@ -117,7 +117,9 @@ def _of_numbers(
         consecutive = distinct == n_rows and high - low + 1 == n_rows and n_rows > MANY_LEVELS
         if consecutive or (named and distinct > max(n_rows / 2, 10)):
             return EncodedColumn(
-                name, "id", f"names rows: {distinct:,} different whole numbers in {n_rows:,} rows"
+                name,
+                "id",
+                f"has {distinct:,} different whole numbers in {n_rows:,} rows, as names do",
             )
     return EncodedColumn(
         name,
@@ -182,7 +184,7 @@ def _of_words(name: str, cells: Cells, rules: RoleRules) -> EncodedColumn:
         if per_cell >= LONG_CELLS:
             return _of_text(name, empty, rules, differ)
         if distinct >= 0.95 * filled and filled > 10:
-            return EncodedColumn(name, "id", f"names rows: it {differ}")
+            return EncodedColumn(name, "id", f"{differ}, as names of rows do")
     elif distinct > MANY_LEVELS:
         per_cell = float(
             sum(len(cells.words[place].split()) * counts[place] for place in shown) / filled

@@ -30,6 +30,7 @@ from recoup._core.checks import (
     shared_floats_error,
     unknown_labels_error,
 )
+from recoup.data.label_coding import MOST_VALUES, coding_of, usual_meaning
 from recoup.exceptions import InvalidInputError
 
 KINDS = {
@@ -40,6 +41,8 @@ KINDS = {
 DELIMITERS = (",", "\t", ";", "|")
 # How many characters the header and the row below may have together.
 MAX_HEADER = 2**20
+# Types of columns of numbers, which may lack some labels.
+NUMBER_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN")
 # What stands for text that is no label.
 NO_LABEL = 2
 # 007 is a code and a number of twenty digits is a name: as numbers both would change.
@@ -193,11 +196,14 @@ def open_files(
     caller: str = "recoup",
     keep_order: bool = False,
     as_is: str | None = None,
+    positive: Sequence[str] | None = None,
+    negative: Sequence[str] | None = None,
 ) -> Iterator[Any]:
     """Open the wanted columns of files as one DuckDB relation, joined by name.
 
     Every file must have them, once. Text is turned into numbers, whatever the kind of the file;
-    in the column ``label`` by the rule for labels, and not in the column ``as_is``.
+    in the column ``label`` by the rule for labels, and not in the column ``as_is``. Other codings
+    of labels are read as :func:`recoup.data.as_pu_labels` reads them.
     """
     name = str(path)
     numeric = [column for column in columns if column != as_is]
@@ -214,6 +220,8 @@ def open_files(
         ) as connection,
     ):
         relation = opened(connection, files, columns)
+        if label is not None:
+            relation = _with_usual_labels(relation, label, caller, positive, negative)
         yield _as_numbers(relation, columns, numeric, name, label, caller)
 
 
@@ -593,6 +601,44 @@ def _as_numbers(
             number = _number(column, name, *found)
         parts.append(f"{number} AS {quoted(column)}")
     return relation.project(", ".join(parts))
+
+
+def _with_usual_labels(
+    relation: Any,
+    label: str,
+    caller: str,
+    positive: Sequence[str] | None,
+    negative: Sequence[str] | None,
+) -> Any:
+    """Write labels of another coding as 1, 0 and -1; leave the usual ones, and what is no label."""
+    cell = quoted(label)
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    is_text = kinds[label].startswith(("VARCHAR", "ENUM"))
+    told = positive is not None or negative is not None
+    if not (is_text or told):
+        if not kinds[label].startswith(NUMBER_TYPES):
+            return relation
+        usual = f"coalesce({cell} IN (1, 0, -1), false)"
+        if not relation.aggregate(f"count(*) FILTER (NOT {usual})").fetchall()[0][0]:
+            return relation
+    text = f"trim({cell}::VARCHAR)"
+    # One pass over the files; a wrong column may hold millions of different values.
+    counted = relation.aggregate(f"{text}, count(*)", text).limit(MOST_VALUES + 1).fetchall()
+    if not counted or len(counted) > MOST_VALUES:
+        return relation
+    counts = {word: n for word, n in counted if word is not None}
+    n_blank = sum(n for word, n in counted if word is None)
+    meaning, blank = usual_meaning(counts), 0
+    # The usual labels may be those of one part of a table, such as the unlabeled rows.
+    if told or n_blank or meaning is None:
+        coding = coding_of(counts, n_blank, caller, positive, negative)
+        meaning, blank = dict(coding.meaning), coding.blank
+    cases = " ".join(
+        f"WHEN {text} = {_literal(word)} THEN {number}" for word, number in meaning.items()
+    )
+    others = ", ".join(quoted(name) for name in relation.columns if name != label)
+    coded = f"CASE {cases} ELSE {blank} END AS {cell}"
+    return relation.project(f"{others}, {coded}" if others else coded)
 
 
 def _asked_of_numbers(column: str) -> list[str]:

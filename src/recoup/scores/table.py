@@ -222,6 +222,8 @@ class ScoreTable:
         decimals: int | None = None,
         keep: Sequence[float] = (),
         memory_limit: str = "1GB",
+        positive: Sequence[str] | None = None,
+        negative: Sequence[str] | None = None,
     ) -> ScoreTable:
         """Count the rows of CSV, Parquet or JSON lines files out of core, in DuckDB.
 
@@ -233,7 +235,8 @@ class ScoreTable:
         path : str or Path
             A file or a glob pattern such as ``"scores/*.parquet"``.
         label : str
-            Column of the labels: 1 labeled positive, 0 unlabeled, -1 known negative.
+            Column of the labels: 1 labeled positive, 0 unlabeled, -1 known negative, or another
+            coding that :func:`recoup.data.as_pu_labels` reads.
         score : str
             Column of the scores; higher is more positive.
         sample_weight : str, optional
@@ -244,6 +247,10 @@ class ScoreTable:
             Thresholds at which a binned table must stay exact; 0.5 always is.
         memory_limit : str, default="1GB"
             What DuckDB may use before it spills to disk.
+        positive : sequence of str, optional
+            Values of labeled positives; all others are then unlabeled.
+        negative : sequence of str, optional
+            Values of known negatives.
 
         Returns
         -------
@@ -253,7 +260,15 @@ class ScoreTable:
         from recoup.scores.counting import bin_relation, count_frame, has_many_scores
 
         columns = [column for column in (label, score, sample_weight) if column is not None]
-        with open_files(path, columns, memory_limit, label=label, caller="ScoreTable") as relation:
+        with open_files(
+            path,
+            columns,
+            memory_limit,
+            label=label,
+            caller="ScoreTable",
+            positive=positive,
+            negative=negative,
+        ) as relation:
             if decimals is None and has_many_scores(relation, score):
                 return cls._from_bins(
                     *bin_relation(relation, label, score, sample_weight, keep, str(path))
