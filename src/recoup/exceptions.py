@@ -23,3 +23,19 @@ class ClippedEstimateWarning(RecoupWarning):
 
 class InfeasiblePriorWarning(RecoupWarning):
     """The given alpha exceeds what the scores themselves allow."""
+
+
+class LearnerWarning(RecoupWarning):
+    """A fit has failed as far as labels can show it; ``code`` says how.
+
+    Parameters
+    ----------
+    message : str
+        Which learner, what was found, and what to do.
+    code : str, default=""
+        The code of the learner's ``health_``.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code

@@ -44,7 +44,7 @@ def scored_rows(n_unlabeled):
 
 def test_posteriors_of_the_sheet():
     X, s = scored_rows(400)
-    model = ElkanNoto(classifier=Scores(), random_state=0).fit(X, s)
+    model = ElkanNoto(classifier=Scores(), probabilities="own", random_state=0).fit(X, s)
     assert model.label_frequency_ == pytest.approx(0.275)
     found = model.predict_proba(ON_UNLABELED[:4, None])[:, 1]
     np.testing.assert_allclose(found, [0.181818, 0.5, 0.727273, 0.945455], atol=1e-6)
@@ -56,7 +56,7 @@ def test_posteriors_of_the_sheet():
 def test_more_positives_than_rows_is_warned_of():
     X, s = scored_rows(60)  # 4 labeled of 10 rows, as in the sheet
     with pytest.warns(RecoupWarning, match=r"1\.45 of all rows would be positive"):
-        model = ElkanNoto(classifier=Scores(), random_state=0).fit(X, s)
+        model = ElkanNoto(classifier=Scores(), probabilities="own", random_state=0).fit(X, s)
     assert model.label_frequency_ == 0.4
     assert model.label_frequencies_["e1"] == pytest.approx(0.275)
     assert model.alpha_ == pytest.approx(1.0)
@@ -88,9 +88,17 @@ def test_case_control_is_the_odds_of_the_pooled_rows_shifted(scheme):
 @SCHEME
 def test_the_second_classifier_sees_unlabeled_rows_twice(scheme):
     X, s, _, X_test, _ = toy_rows(1, scheme)
-    model = ElkanNoto("duplicate", classifier=LogisticRegression(), scheme=scheme, random_state=3)
+    model = ElkanNoto(
+        "duplicate",
+        classifier=LogisticRegression(),
+        scheme=scheme,
+        probabilities="own",
+        random_state=3,
+    )
     model.fit(X, s)
-    rescaled = ElkanNoto(classifier=LogisticRegression(), random_state=3).fit(X, s)
+    rescaled = ElkanNoto(classifier=LogisticRegression(), probabilities="own", random_state=3).fit(
+        X, s
+    )
     g, c = rescaled.classifier_.predict_proba(X[s == 0])[:, 1], rescaled.label_frequency_
     w = np.minimum((1 - c) / c * g / (1 - g), 1)
     rows = np.vstack([X[s == 1], X[s == 0], X[s == 0]])
@@ -110,7 +118,9 @@ def test_the_frequency_comes_from_rows_that_were_held_out():
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(600, 2)), np.repeat([1, 0], [60, 540])
     # A tree that learns every label by heart would find c = 1 on its own rows.
-    model = ElkanNoto(classifier=DecisionTreeClassifier(random_state=0), random_state=0)
+    model = ElkanNoto(
+        classifier=DecisionTreeClassifier(random_state=0), probabilities="own", random_state=0
+    )
     assert model.fit(X, s).label_frequencies_["e1"] < 0.5
     on_own_rows = model.classifier_.predict_proba(X[s == 1])[:, 1]
     assert (on_own_rows == 1).sum() >= 48

@@ -31,7 +31,9 @@ def test_toy_rows(scheme):
 @SCHEME
 def test_rescaling_is_the_formula(scheme):
     X, s, alpha, X_test, _ = toy_rows(0, scheme)
-    model = Naive(alpha, classifier=LogisticRegression(), scheme=scheme).fit(X, s)
+    model = Naive(alpha, classifier=LogisticRegression(), scheme=scheme, probabilities="own").fit(
+        X, s
+    )
     g = LogisticRegression().fit(X, s).predict_proba(X_test)[:, 1]
     if scheme == "case-control":
         expected = alpha * 3000 / 300 * g / (1 - g)

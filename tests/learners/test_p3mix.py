@@ -93,7 +93,7 @@ def mixed_targets(monkeypatch, mode):
     monkeypatch.setattr(p3mix, "_partners", themselves)
     X = np.zeros((6, 2))
     X[:, 0] = [*torch.tensor([0.7, 0.6]).logit(), *torch.tensor(UNLABELED).logit()]
-    fixed = {"epochs": 1, "warm_up_steps": 0, "threshold": 0.85, "standardize": False}
+    fixed = {"epochs": 1, "warm_up_steps": 0, "certainty": 0.85, "standardize": False}
     Watched(network=FirstFeature, mode=mode, random_state=0, **fixed).fit(X, [1, 1, 0, 0, 0, 0])
     order = [seen["chances"].sub(chance).abs().argmin().item() for chance in UNLABELED]
     return [seen[name][order].tolist() for name in ("targets", "taught", "mixed")]
@@ -256,7 +256,7 @@ def test_same_seed_same_bits(mode):
     ("wrong", "message"),
     [
         ({"mode": "d"}, "needs mode to be one of 'e', 'c'. Got 'd'"),
-        ({"threshold": 0.4}, "needs threshold to be a number of at least 0.5 and below 1, or None"),
+        ({"certainty": 0.4}, "needs certainty to be a number of at least 0.5 and below 1, or None"),
         ({"warm_up_steps": -1}, "needs warm_up_steps to be a whole number of at least 0, or None"),
         ({"n_candidates": 0}, "needs n_candidates to be a whole number of at least 1. Got 0"),
         ({"mixing_shape": 0}, "needs mixing_shape to be a number above 0. Got 0"),

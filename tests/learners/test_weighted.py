@@ -50,7 +50,9 @@ def test_toy_rows(scheme):
 @SCHEME
 def test_it_is_logistic_regression_with_these_weights(scheme):
     X, s, alpha, X_test, _ = toy_rows(0, scheme)
-    model = Weighted(alpha, classifier=LogisticRegression(), scheme=scheme).fit(X, s)
+    model = Weighted(
+        alpha, classifier=LogisticRegression(), scheme=scheme, probabilities="own"
+    ).fit(X, s)
     ratio = 2 * alpha if scheme == "case-control" else 2 * alpha + 300 / 3000
     assert model.weight_ == pytest.approx(ratio)
     weights = np.where(s == 1, ratio / 300, 1 / 3000)
@@ -80,7 +82,7 @@ def test_the_border_is_that_of_the_population(n_positive, of_all, of_unlabeled):
     alpha = (n_positive + 100 - s.sum()) / (400 - s.sum())
     exact = LogisticRegression(C=1e6)
     for scheme, expected in (("single-sample", of_all), ("case-control", of_unlabeled)):
-        model = Weighted(alpha, classifier=exact, scheme=scheme).fit(X, s)
+        model = Weighted(alpha, classifier=exact, scheme=scheme, probabilities="own").fit(X, s)
         assert model.predict([[1.0, 0.0]])[0] == expected
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from recoup.exceptions import InvalidInputError
 from recoup.priors import BBE, KM2, PriorTags, TIcE
 from recoup.priors._solvers.resample import counts_only, exchanged, resample, rows, subsample
-from recoup.priors._solvers.transform import _clearly_better, honest_scores
+from recoup.priors._solvers.transform import clearly_better, honest_scores
 from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
@@ -379,7 +379,7 @@ class TestTransform:
         )
         return CrossfitScores(s, scores, np.zeros((1, len(s)), int), "x", "y", float(auc))
 
-    def test_clearly_better_is_delongs_test(self):
+    def testclearly_better_is_delongs_test(self):
         rng = np.random.default_rng(0)
         s = np.repeat([1, 0], [150, 400])
         signal = rng.normal(1.0 * s)
@@ -394,13 +394,13 @@ class TestTransform:
             variance = difference.mean(axis=1).var(ddof=1) / 150
             variance += difference.mean(axis=0).var(ddof=1) / 400
             expected = difference.mean() > 1.645 * math.sqrt(variance)
-            assert _clearly_better(rich, simple) == expected
-            assert not _clearly_better(simple, rich)
+            assert clearly_better(rich, simple) == expected
+            assert not clearly_better(simple, rich)
 
     def test_equal_scores_are_not_better(self):
         s, scores = sample()
         same = self.scored(s, scores)
-        assert not _clearly_better(same, same)
+        assert not clearly_better(same, same)
 
 
 class TestScikitLearn:

@@ -16,6 +16,8 @@ from recoup._core.checks import FloatArray, brief
 from recoup._core.constraints import SCHEME, Classifier, Constraints
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import PULearner
+from recoup.learners.calibration import label_knots, label_logits
+from recoup.learners.cut import HonestScores, few_or_more_folds
 from recoup.priors._solvers.transform import (
     CLASSIFIERS,
     N_FOLDS,
@@ -36,16 +38,6 @@ def _delegated(method: Method) -> Method:
 
     delegated: Method = available_if(offered)(method)
     return delegated
-
-
-def _with_chances(method: Method) -> Method:
-    """Offer a method where the learner has probabilities."""
-
-    def offered(self: ClassifierLearner) -> bool:
-        return self._gives_chances()
-
-    with_chances: Method = available_if(offered)(method)
-    return with_chances
 
 
 class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -131,24 +123,6 @@ class ClassifierLearner(PULearner):
         "scheme": SCHEME,
     }
 
-    @_with_chances
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the chances of each row to be negative and to be positive.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, n_features)
-            The rows to score, with the features of the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Negative and positive.
-        """
-        check_is_fitted(self)
-        chances = self._chances(self._checked_rows(X, reset=False))
-        return np.column_stack([1 - chances, chances])
-
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what the classifier takes."""
         tags = super().__sklearn_tags__()
@@ -164,6 +138,10 @@ class ClassifierLearner(PULearner):
     def _chances(self, X: Any) -> FloatArray:
         """Return P(y=1 | x) of checked rows."""
         raise NotImplementedError
+
+    def _probabilities(self, X: Any) -> FloatArray:
+        chances = self._chances(X)
+        return np.column_stack([1 - chances, chances])
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         self._check_unmasked(X, reset)
@@ -191,6 +169,90 @@ class ClassifierLearner(PULearner):
 
         best = best_scores(X, s, "auto", seed, scored)
         return next(candidate for candidate, found in tried if found is best)
+
+
+class RescalingLearner(ClassifierLearner):
+    """Base of learners that turn a classifier's chances to be labeled into those to be positive.
+
+    That needs chances that hold. Few classifiers give such, boosting the least, so they are mended
+    by isotonic regression of the labels on logits of models that were fitted on other rows, unless
+    ``probabilities="own"`` takes them as they are, as published.
+    """
+
+    classifier_: Any
+    label_knots_: FloatArray | None
+    _unseen_odds: FloatArray | None
+    _calibrates_inside: ClassVar[bool] = True
+
+    def _fit_odds(
+        self,
+        fit: Callable[[NDArray[np.intp]], Any],
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        *,
+        among: NDArray[np.intp],
+        expanded: tuple[NDArray[np.intp], NDArray[np.int_], FloatArray] | None = None,
+    ) -> None:
+        """Fit the classifier to rows at some places, and what mends its logits.
+
+        Parameters
+        ----------
+        fit : callable
+            Takes places of rows, returns a classifier that is fitted to these.
+        X : array-like
+            All rows.
+        s : ndarray of shape (n,)
+            1 labeled, 0 unlabeled.
+        rng : Generator
+            Deals rows to folds.
+        among : ndarray of int
+            The places to fit to.
+        expanded : tuple of ndarray, optional
+            What the logits are about, where that is not s: places, targets and weights.
+        """
+        self.classifier_ = fit(among)
+        self.label_knots_, self._unseen_odds = None, None
+        if not self._mends():
+            return
+        splits = few_or_more_folds(_safe_indexing(X, among), s[among], rng)
+        if not splits:
+            return
+        odds = np.full(len(s), np.nan)
+        for train, test in splits:
+            model = fit(among[train])
+            odds[among[test]] = logits(model, _safe_indexing(X, among[test]))
+        if expanded is None:
+            self.label_knots_ = label_knots(odds[among], s[among])
+        else:
+            places, target, weights = expanded
+            self.label_knots_ = label_knots(odds[places], target, weights)
+        self._unseen_odds = odds
+
+    def _mends(self) -> bool:
+        return self.probabilities == "calibrated" and self._gives_chances()
+
+    def _odds(self, X: Any) -> FloatArray:
+        """Return logits of the class that the classifier was fitted to find."""
+        return self._mended_odds(logits(self.classifier_, X))
+
+    def _mended_odds(self, odds: FloatArray) -> FloatArray:
+        if getattr(self, "label_knots_", None) is None:
+            return odds
+        assert self.label_knots_ is not None
+        return label_logits(self.label_knots_, odds)
+
+    def _decided(self, odds: FloatArray) -> FloatArray:
+        """Return decisions from logits."""
+        raise NotImplementedError
+
+    def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores | None:
+        odds = self._unseen_odds
+        del self._unseen_odds
+        if odds is None:
+            return None
+        known = np.isfinite(odds)
+        return HonestScores(s[known], self._decided(self._mended_odds(odds[known])), "cross-fitted")
 
 
 def fitted_clone(

@@ -11,7 +11,8 @@ from sklearn.utils import _safe_indexing
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import N_JOBS, Classifier, Constraints, Nothing, WholeNumber
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import Guard, LearnerTags, Probabilities
+from recoup.learners.cut import HonestScores
 from recoup.priors._solvers.transform import SCORES, named_or
 
 
@@ -47,6 +48,21 @@ class BaggingPU(ClassifierLearner):
         there are labeled rows; fewer make the classifiers differ more.
     n_jobs : int or None, default=None
         Fits at the same time, as in scikit-learn. The scores do not depend on it.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
         also draws the rows.
@@ -64,6 +80,12 @@ class BaggingPU(ClassifierLearner):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -114,6 +136,9 @@ class BaggingPU(ClassifierLearner):
         n_estimators: int = 100,
         n_drawn: int | None = None,
         n_jobs: int | None = None,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
@@ -121,6 +146,9 @@ class BaggingPU(ClassifierLearner):
         self.n_estimators = n_estimators
         self.n_drawn = n_drawn
         self.n_jobs = n_jobs
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def _gives_chances(self) -> bool:
@@ -153,6 +181,10 @@ class BaggingPU(ClassifierLearner):
         if self.alpha_ is not None:
             self.threshold_ = float(np.quantile(out_of_bag, 1 - self.alpha_))
         self.unlabeled_oob_scores_ = out_of_bag - self.threshold_
+
+    def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores | None:
+        scores = self.unlabeled_oob_scores_
+        return HonestScores(np.zeros(len(scores), int), scores, "out-of-bag")
 
     def _decide(self, X: Any) -> FloatArray:
         scores = np.array([_scores(model, X) for model in self.classifiers_])

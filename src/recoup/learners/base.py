@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, check_array, column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -25,14 +27,36 @@ from recoup._core.checks import (
     check_unmasked,
     label_masks,
 )
-from recoup._core.constraints import RANDOM_STATE, Checked, Constraints, check_parameters
+from recoup._core.constraints import (
+    RANDOM_STATE,
+    Checked,
+    Constraints,
+    Number,
+    Words,
+    check_parameters,
+)
 from recoup._core.prior import Prior, estimation_method
 from recoup._core.random import as_generator
-from recoup.exceptions import InvalidInputError
+from recoup.exceptions import InvalidInputError, LearnerWarning
+from recoup.learners.cut import RULES, HonestScores, crossfitted, f1_cut, share_cut
+from recoup.learners.health import Health, diagnosed
 from recoup.metrics.area import aul
 from recoup.priors.results import PriorEstimate
 
 Presets: TypeAlias = Mapping[str, Mapping[str, Any]]
+Probabilities = Literal["own", "calibrated"]
+Guard = Literal["retry", "warn", "off"]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_chances(method: Method) -> Method:
+    """Offer a method where the learner has probabilities."""
+
+    def offered(self: PULearner) -> bool:
+        return self._calibrates() or self._gives_chances()
+
+    with_chances: Method = available_if(offered)(method)
+    return with_chances
 
 
 @dataclass(frozen=True)
@@ -127,6 +151,12 @@ class PULearner(ClassifierMixin, BaseEstimator):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -139,13 +169,23 @@ class PULearner(ClassifierMixin, BaseEstimator):
     # What each parameter may be; those of a subclass come on top.
     constraints: ClassVar[Constraints] = {
         "alpha": Checked(check_learned_alpha),
+        "threshold": Words(*RULES) | Number(),
+        "probabilities": Words(*get_args(Probabilities)),
+        "guard": Words(*get_args(Guard)),
         "random_state": RANDOM_STATE,
     }
     # Settings that belong together, by name, for learners.make(key, preset=name).
     presets: ClassVar[Presets] = {}
+    # A learner whose constructor does not have these goes by its own cut.
+    threshold: str | float = "own"
+    probabilities: Probabilities = "own"
+    guard: Guard = "retry"
     random_state: Any
     alpha_: float | None
     prior_: PriorEstimate | None
+    cut_: float
+    calibration_: FloatArray | None
+    health_: Health | None
 
     def fit(self, X: Any, s: ArrayLike) -> Self:
         """Learn from labeled and unlabeled rows.
@@ -187,7 +227,138 @@ class PULearner(ClassifierMixin, BaseEstimator):
         self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
         self.classes_ = np.array([0, 1])
         self._fit(X, labels, rng, **per_row)
+        self._settle(X, labels, rng, per_row, caller)
         return self
+
+    def _settle(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+        caller: str,
+    ) -> None:
+        """Set the cut and the probabilities that the parameters ask for, and look what came out."""
+        offered = self._set_cut(X, s, rng, per_row, caller)
+        self.health_ = None
+        if self.guard == "off":
+            return
+        health = self._examined(X, s, offered)
+        if self.guard == "retry" and not health.ok:
+            health = self._mended(X, s, rng, per_row, health)
+        self.health_ = health
+        if not health.ok:
+            warnings.warn(
+                LearnerWarning(
+                    f"{caller} has failed: {health.text} Do not use these scores before you know "
+                    f"why. Look at health_, try another learner, or check alpha and the labels.",
+                    health.code,
+                ),
+                stacklevel=4,
+            )
+
+    def _set_cut(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+        caller: str,
+    ) -> HonestScores | None:
+        """Set ``cut_`` and ``calibration_``; return scores of unseen rows if it took such."""
+        rule, calibrates = self.threshold, self._calibrates()
+        self.cut_, self.calibration_ = 0.0, None
+        if not isinstance(rule, str):
+            self.cut_, rule = float(rule), "own"
+        if rule == "own" and not calibrates:
+            return self._own_honest_scores(s)
+        if self.alpha_ is None:
+            given = "probabilities='calibrated'" if calibrates else f"threshold={rule!r}"
+            raise InvalidInputError(
+                f"{caller} needs alpha, the share of positives among the unlabeled rows, for "
+                f"{given}. Got a learner that does not know it. Pass alpha where it has such a "
+                f"parameter, or a number as threshold."
+            )
+        scheme = self._counted_scheme
+        honest = self._own_honest_scores(s)
+        if honest is None or ((calibrates or rule == "f1") and not honest.has_both):
+            honest = self._honest_scores(X, s, rng, per_row)
+        if calibrates:
+            from recoup.learners.calibration import pu_knots
+
+            self.calibration_ = pu_knots(honest, self.alpha_, scheme)
+        if rule != "own":
+            find = share_cut if rule == "alpha" else f1_cut
+            self.cut_ = find(honest, self.alpha_, scheme)
+        return honest
+
+    def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores | None:
+        """Return scores of unseen rows that the fit has left behind, if it has.
+
+        They are values of ``_decide``. Unlabeled rows alone will do.
+        """
+        return None
+
+    def _honest_scores(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+    ) -> HonestScores:
+        """Score training rows, or some of them, as if they were new."""
+        return crossfitted(self, X, s, rng, per_row)
+
+    def _examined(self, X: Any, s: NDArray[np.int_], offered: HonestScores | None) -> Health:
+        """Say whether the fit has failed."""
+        everything = HonestScores(s, self._decide(X) - self.cut_, "training")
+        if offered is None:
+            return diagnosed(everything, everything, self.alpha_)
+        honest = HonestScores(offered.s, offered.scores - self.cut_, offered.source)
+        return diagnosed(honest, honest if honest.has_both else everything, self.alpha_)
+
+    def _mended(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+        health: Health,
+    ) -> Health:
+        """Try to fit again, if that can help, and return what came of it."""
+        return health
+
+    @property
+    def _counted_scheme(self) -> Scheme:
+        """Say which rows are the population; without a word on it, the unlabeled ones."""
+        scheme: Scheme = getattr(self, "scheme", "case-control")
+        return scheme
+
+    def _twin(self, seed: int) -> PULearner:
+        """Return an unfitted copy that gives plain scores, with alpha as it is known by now."""
+        twin: PULearner = clone(self)
+        wanted: dict[str, Any] = {"threshold": "own", "guard": "off", "random_state": seed}
+        if self.alpha_ is not None:
+            wanted["alpha"] = self.alpha_
+        known = twin.get_params(deep=False)
+        twin.set_params(**{name: value for name, value in wanted.items() if name in known})
+        if not self._calibrates_inside and "probabilities" in known:
+            twin.set_params(probabilities="own")
+        return twin
+
+    # Whether calibrated probabilities are a matter of ``_fit``.
+    _calibrates_inside: ClassVar[bool] = False
+
+    def _calibrates(self) -> bool:
+        return self.probabilities == "calibrated" and not self._calibrates_inside
+
+    def _gives_chances(self) -> bool:
+        """Whether the learner has probabilities of its own."""
+        return type(self)._probabilities is not PULearner._probabilities
+
+    def _probabilities(self, X: Any) -> FloatArray:
+        """Return the learner's own probabilities of both classes, for checked rows."""
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score for each row, the higher the more likely positive.
@@ -203,7 +374,34 @@ class PULearner(ClassifierMixin, BaseEstimator):
             Above zero where a row is taken for positive.
         """
         check_is_fitted(self)
-        return self._decide(self._checked_rows(X, reset=False))
+        return self._decide(self._checked_rows(X, reset=False)) - getattr(self, "cut_", 0.0)
+
+    @_with_chances
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the chances of each row to be negative and to be positive.
+
+        They do not depend on ``threshold``. Those that are the learner's own are probabilities
+        only as far as its loss makes them; ``probabilities="calibrated"`` fits them to the labels.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, n_features)
+            The rows to score, with the features of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Negative and positive.
+        """
+        check_is_fitted(self)
+        rows = self._checked_rows(X, reset=False)
+        if getattr(self, "calibration_", None) is None:
+            return self._probabilities(rows)
+        from recoup.learners.calibration import probability
+
+        assert self.calibration_ is not None
+        chances = probability(self.calibration_, self._decide(rows))
+        return np.column_stack([1 - chances, chances])
 
     def predict(self, X: Any) -> NDArray[np.int_]:
         """Predict 1 where the decision function is above zero, 0 elsewhere.

@@ -14,8 +14,8 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Constraints, Number, Words
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.population import Population, prior_shift
-from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
-from recoup.learners.base import LearnerTags
+from recoup.learners.around_classifiers import RescalingLearner, fitted_clone
+from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors.conversions import alpha_from_label_frequency, pooled_prior
 from recoup.priors.elkan_noto import frequencies_by_rule
 from recoup.scores.folds import PUStratifiedKFold
@@ -38,7 +38,7 @@ def hidden_weights(odds: FloatArray, frequency: float) -> FloatArray:
     return weights
 
 
-class ElkanNoto(ClassifierLearner):
+class ElkanNoto(RescalingLearner):
     r"""Divide the chance to be labeled by the share of positives that is.
 
     If labels are a random sample of the positives, :math:`P(s=1 \mid x) = c \, P(y=1 \mid x)`,
@@ -70,6 +70,21 @@ class ElkanNoto(ClassifierLearner):
         and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
         sample, and the labeled ones were collected apart. It decides which rows performance is
         about.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="calibrated"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
         also chooses the rows to hold out.
@@ -88,6 +103,15 @@ class ElkanNoto(ClassifierLearner):
         Share of positives among the unlabeled rows that follows from c.
     prior_ : None
         No other estimate is made.
+    label_knots_ : ndarray of shape (2, n_knots) or None
+        Logits of the classifier, and those of the chances that hold; None where they are taken as
+        they are.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -142,6 +166,9 @@ class ElkanNoto(ClassifierLearner):
         classifier: Any = "logistic",
         hold_out: float = 0.2,
         scheme: Scheme = "single-sample",
+        threshold: str | float = "own",
+        probabilities: Probabilities = "calibrated",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.mode = mode
@@ -149,6 +176,9 @@ class ElkanNoto(ClassifierLearner):
         self.classifier = classifier
         self.hold_out = hold_out
         self.scheme = scheme
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
@@ -156,31 +186,44 @@ class ElkanNoto(ClassifierLearner):
         classifier = self._chosen(X, s, rng)
         folds = PUStratifiedKFold(round(1 / float(self.hold_out)), random_state=rng)
         train, test = next(folds.split(X, s))
-        self.classifier_ = fitted_clone(classifier, X, s[train], rng, rows=train)
-        held_out = expit(logits(self.classifier_, _safe_indexing(X, test)))
+        self._fit_odds(
+            lambda rows: fitted_clone(classifier, X, s[rows], rng, rows=rows),
+            X,
+            s,
+            rng,
+            among=train,
+        )
+        held_out = expit(self._odds(_safe_indexing(X, test)))
         self.label_frequencies_ = label_frequencies(s[test], held_out)
-        self._settle(s)
+        self._take_frequency(s)
         if self.mode == "rescale":
             return
 
         labeled, unlabeled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-        odds = logits(self.classifier_, _safe_indexing(X, unlabeled))
+        odds = self._odds(_safe_indexing(X, unlabeled))
         hidden = hidden_weights(odds, self.label_frequency_)
         rows = np.concatenate([labeled, unlabeled, unlabeled])
         target = np.repeat([1, 1, 0], [len(labeled), len(unlabeled), len(unlabeled)])
         weights = np.concatenate([np.ones(len(labeled)), hidden, 1 - hidden])
         some = weights > 0
-        self.classifier_ = fitted_clone(
-            classifier,
-            X,
-            target[some],
-            rng,
-            rows=rows[some],
-            weights=weights[some],
-            caller=caller,
-        )
+        rows, target, weights = rows[some], target[some], weights[some]
 
-    def _settle(self, s: NDArray[np.int_]) -> None:
+        def fit(chosen: NDArray[np.intp]) -> Any:
+            here = np.isin(rows, chosen)
+            return fitted_clone(
+                classifier,
+                X,
+                target[here],
+                rng,
+                rows=rows[here],
+                weights=weights[here],
+                caller=caller,
+            )
+
+        everyone = np.arange(len(s))
+        self._fit_odds(fit, X, s, rng, among=everyone, expanded=(rows, target, weights))
+
+    def _take_frequency(self, s: NDArray[np.int_]) -> None:
         """Take c by the chosen rule, and what follows from it for the population."""
         n_labeled, n = int(s.sum()), len(s)
         found, least = self.label_frequencies_[self.rule], n_labeled / n
@@ -199,13 +242,15 @@ class ElkanNoto(ClassifierLearner):
         self.population_ = Population(self.alpha_, n_labeled, n - n_labeled, self.scheme)
 
     def _decide(self, X: Any) -> FloatArray:
-        odds = logits(self.classifier_, X)
+        return self._decided(self._odds(X))
+
+    def _decided(self, odds: FloatArray) -> FloatArray:
         if self.mode == "rescale":
             return odds - self.population_.border
         return odds + self._shift
 
     def _chances(self, X: Any) -> FloatArray:
-        odds = logits(self.classifier_, X)
+        odds = self._odds(X)
         if self.mode == "rescale":
             return self.population_.posterior(odds)
         chances: FloatArray = expit(odds + self._shift)

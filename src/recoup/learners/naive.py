@@ -11,12 +11,12 @@ from scipy.special import expit
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Classifier, Constraints
 from recoup.learners._training.population import Population
-from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits, margins
-from recoup.learners.base import LearnerTags
+from recoup.learners.around_classifiers import RescalingLearner, fitted_clone, margins
+from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors._solvers.transform import SCORES, named_or
 
 
-class Naive(ClassifierLearner):
+class Naive(RescalingLearner):
     r"""Tell labeled from unlabeled rows, as if the unlabeled ones were negative.
 
     The scores rank rows well. But where few positives are labeled, :math:`g(x) = P(s=1 \mid x)`
@@ -46,6 +46,21 @@ class Naive(ClassifierLearner):
         and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
         sample, and the labeled ones were collected apart. It decides which of the two formulas
         holds.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="calibrated"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. Also seeds the classifier, unless it has a seed of its own.
 
@@ -59,6 +74,15 @@ class Naive(ClassifierLearner):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    label_knots_ : ndarray of shape (2, n_knots) or None
+        Logits of the classifier, and those of the chances that hold; None where they are taken as
+        they are.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -98,11 +122,17 @@ class Naive(ClassifierLearner):
         *,
         classifier: Any = "logistic",
         scheme: Scheme = "single-sample",
+        threshold: str | float = "own",
+        probabilities: Probabilities = "calibrated",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
         self.classifier = classifier
         self.scheme = scheme
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def _check_settings(self, caller: str) -> None:
@@ -111,18 +141,33 @@ class Naive(ClassifierLearner):
             named_or(Classifier()).check(self.classifier, "classifier", f"{caller} with alpha")
 
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        self.classifier_ = fitted_clone(self._chosen(X, s, rng), X, s, rng)
+        classifier = self._chosen(X, s, rng)
+        self._fit_odds(
+            lambda rows: fitted_clone(classifier, X, s[rows], rng, rows=rows),
+            X,
+            s,
+            rng,
+            among=np.arange(len(s)),
+        )
         self.population_ = None
         if self.alpha_ is not None:
             n_labeled = int(s.sum())
             self.population_ = Population(self.alpha_, n_labeled, len(s) - n_labeled, self.scheme)
 
+    def _mends(self) -> bool:
+        # Without alpha there is no chance to be positive that could be right or wrong.
+        return self.alpha_ is not None and super()._mends()
+
     def _decide(self, X: Any) -> FloatArray:
-        border = 0.0 if self.population_ is None else self.population_.border
-        return margins(self.classifier_, X) - border
+        if self.label_knots_ is None:
+            return self._decided(margins(self.classifier_, X))
+        return self._decided(self._odds(X))
+
+    def _decided(self, odds: FloatArray) -> FloatArray:
+        return odds - (0.0 if self.population_ is None else self.population_.border)
 
     def _chances(self, X: Any) -> FloatArray:
-        odds = logits(self.classifier_, X)
+        odds = self._odds(X)
         if self.population_ is not None:
             return self.population_.posterior(odds)
         chances: FloatArray = expit(odds)

@@ -97,7 +97,7 @@ class P3Mix(TorchPULearner):
         Steps at the beginning, at most, in which all partners are random; these weights are never
         kept. None ends them where held-out labels are told best, after 4,000 at most; where nothing
         is held out it takes 50. See the notes.
-    threshold : float or None, default=None
+    certainty : float or None, default=None
         The :math:`\gamma` that limits undecided predictions. None takes the published values, 0.85
         in mode e and 0.8 in mode c.
     n_candidates : int, default=100
@@ -164,6 +164,21 @@ class P3Mix(TorchPULearner):
         Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
     progress : bool or None, default=None
         Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
@@ -192,6 +207,12 @@ class P3Mix(TorchPULearner):
         What the features are divided by after that.
     shape_ : tuple of int
         Shape of one row.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -255,7 +276,7 @@ class P3Mix(TorchPULearner):
             "steps_per_epoch": 100,
             "warm_up_steps": 1500,
             "learning_rate": 0.001,
-            "threshold": 0.85,
+            "certainty": 0.85,
             "mixing_shape": 0.5,
             "unlabeled_weight": 0.5,
             "entropy_weight": 0.05,
@@ -266,7 +287,7 @@ class P3Mix(TorchPULearner):
         "mode": Words(*USUAL_THRESHOLD),
         "steps_per_epoch": WholeNumber() | Nothing(),
         "warm_up_steps": WholeNumber(0) | Nothing(),
-        "threshold": Number(least=0.5, below=1) | Nothing(),
+        "certainty": Number(least=0.5, below=1) | Nothing(),
         "n_candidates": WholeNumber(),
         "mixing_shape": Number(above=0),
         "mix_layer": WholeNumber(-1) | Nothing(),
@@ -285,7 +306,7 @@ class P3Mix(TorchPULearner):
     patience: int | None = 10
     steps_per_epoch: int | None = None
     warm_up_steps: int | None = None
-    threshold: float | None = None
+    certainty: float | None = None
     n_candidates: int = 100
     mixing_shape: float = 1.0
     mix_layer: int | None = None
@@ -442,7 +463,7 @@ class P3Mix(TorchPULearner):
 
     @property
     def _threshold(self) -> float:
-        return USUAL_THRESHOLD[self.mode] if self.threshold is None else self.threshold
+        return USUAL_THRESHOLD[self.mode] if self.certainty is None else self.certainty
 
 
 def _slowed(warm_up: int, rest: float) -> float:

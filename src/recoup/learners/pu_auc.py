@@ -20,7 +20,7 @@ from recoup.learners._training.bases import (
     moments,
     weighted_sums,
 )
-from recoup.learners.base import LearnerTags, PULearner
+from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
 from recoup.scores.folds import PUStratifiedKFold, bundle_rows
 
 Kernel = Literal["gaussian", "linear", "auto"]
@@ -106,6 +106,9 @@ class KernelRanker(PULearner):
         widths: Sequence[float],
         ridges: Sequence[float] | None,
         n_folds: int,
+        threshold: str | float,
+        probabilities: Probabilities,
+        guard: Guard,
         random_state: int | np.random.Generator | np.random.RandomState | None,
     ) -> None:
         self.alpha = alpha
@@ -114,6 +117,9 @@ class KernelRanker(PULearner):
         self.widths = widths
         self.ridges = ridges
         self.n_folds = n_folds
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def predict(self, X: Any) -> NDArray[np.int_]:
@@ -135,7 +141,7 @@ class KernelRanker(PULearner):
             If alpha is None: a ranking alone does not say where the positives end.
         """
         scores = self.decision_function(X)
-        if self.alpha_ is None:
+        if self.alpha_ is None and isinstance(self.threshold, str):
             name = type(self).__name__
             raise InvalidInputError(
                 f"{name}.predict needs alpha, the share of positives among the unlabeled rows: a "
@@ -283,6 +289,21 @@ class PUAUL(KernelRanker):
     n_folds : int, default=5
         Folds in which width and ridge are chosen by AUL. With fewer than 25 labeled rows the mean
         over five splits counts.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. It decides centres and folds; an integer makes every fit the
         same.
@@ -307,6 +328,12 @@ class PUAUL(KernelRanker):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -356,6 +383,9 @@ class PUAUL(KernelRanker):
         widths: Sequence[float] = WIDTHS,
         ridges: Sequence[float] | None = None,
         n_folds: int = 5,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -365,6 +395,9 @@ class PUAUL(KernelRanker):
             widths=widths,
             ridges=ridges,
             n_folds=n_folds,
+            threshold=threshold,
+            probabilities=probabilities,
+            guard=guard,
             random_state=random_state,
         )
 
@@ -406,6 +439,21 @@ class PUAUC(KernelRanker):
     n_folds : int, default=5
         Folds in which width and ridge are chosen by AUL. With fewer than 25 labeled rows the mean
         over five splits counts.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. It decides centres and folds; an integer makes every fit the
         same.
@@ -430,6 +478,12 @@ class PUAUC(KernelRanker):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -479,6 +533,9 @@ class PUAUC(KernelRanker):
         widths: Sequence[float] = WIDTHS,
         ridges: Sequence[float] | None = None,
         n_folds: int = 5,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -488,6 +545,9 @@ class PUAUC(KernelRanker):
             widths=widths,
             ridges=ridges,
             n_folds=n_folds,
+            threshold=threshold,
+            probabilities=probabilities,
+            guard=guard,
             random_state=random_state,
         )
         self.self_pairs = self_pairs

@@ -31,7 +31,7 @@ from recoup.learners._training.trees import (
     ask_forest,
     grow_forest,
 )
-from recoup.learners.base import LearnerTags, Presets, PULearner
+from recoup.learners.base import Guard, LearnerTags, Presets, Probabilities, PULearner
 
 Risk = Literal["nnpu", "upu"]
 Loss = Literal["quadratic", "logistic"]
@@ -84,6 +84,21 @@ class PUET(PULearner):
     n_jobs : int or None, default=None
         Threads that grow trees and score rows, -1 for one per core; None takes one. Results do not
         depend on it.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. An integer makes every fit the same, bit for bit.
 
@@ -110,6 +125,12 @@ class PUET(PULearner):
         The estimate that ``alpha_`` comes from; None where it was a number.
     pi_ : float
         Share of positives in the population, which follows from ``alpha_`` and ``scheme``.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -188,6 +209,9 @@ class PUET(PULearner):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         n_jobs: int | None = None,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
@@ -200,22 +224,13 @@ class PUET(PULearner):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.n_jobs = n_jobs
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of both classes, the negative one first.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, n_features)
-            The rows to score, with the features of the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Negative and positive.
-        """
-        positive = self.decision_function(X) + HALF
+    def _probabilities(self, X: NDArray[Any]) -> FloatArray:
+        positive = self._decide(X) + HALF
         return np.column_stack([1 - positive, positive])
 
     def _fit(self, X: NDArray[Any], s: NDArray[np.int_], rng: np.random.Generator) -> None:

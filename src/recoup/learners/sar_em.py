@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Classifier, Constraints, Nothing, Number, WholeNumber
 from recoup.exceptions import RecoupWarning
-from recoup.learners.base import LearnerTags, PULearner
+from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
 from recoup.priors.conversions import alpha_from_pooled
 from recoup.priors.sar_em import PROPENSITY_FEATURES, fit_both, propensity_columns
 
@@ -40,6 +40,21 @@ class SAREM(PULearner):
         Iterations at most. A warning says where they were too few.
     tol : float, default=1e-4
         When to stop, as in :class:`recoup.priors.SAREMPrior`. Smaller values take longer.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. It seeds classifiers that have no seed of their own.
 
@@ -55,6 +70,12 @@ class SAREM(PULearner):
         No other estimate is made.
     n_iter_ : int
         Iterations until the end.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -108,6 +129,9 @@ class SAREM(PULearner):
         propensity_model: Any = None,
         max_iter: int = 500,
         tol: float = 1e-4,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.propensity_features = propensity_features
@@ -115,24 +139,15 @@ class SAREM(PULearner):
         self.propensity_model = propensity_model
         self.max_iter = max_iter
         self.tol = tol
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the chances of each row to be negative and to be positive.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, n_features)
-            The rows to score, with the features of the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Negative and positive.
-        """
+    def _probabilities(self, X: FloatArray) -> FloatArray:
         from scipy.special import expit
 
-        decisions = self.decision_function(X)
+        decisions = self._decide(X)
         return np.column_stack([expit(-decisions), expit(decisions)])
 
     def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from recoup._core.optional import require
 from recoup._core.version import installed_version
 from recoup.exceptions import InvalidInputError
 from recoup.learners.base import PULearner
+from recoup.learners.health import Health
 from recoup.learners.object_file import packed_objects, unpacked
 from recoup.priors.results import PriorEstimate
 
@@ -206,6 +208,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, PriorEstimate):
         return {"kind": "prior", "alpha": value.alpha, "beta": value.beta, "method": value.method}
+    if isinstance(value, Health):
+        return {"kind": "health", "items": asdict(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
         return {"kind": "names", "items": [str(part) for part in value]}
     if type(value) in (tuple, list):
@@ -230,6 +234,8 @@ def _restored(value: Any) -> Any:
         return PriorEstimate(alpha=value["alpha"], beta=value["beta"], method=value["method"])
     if kind == "names":
         return np.array(value["items"], dtype=object)
+    if kind == "health":
+        return Health(**value["items"] | {"retries": tuple(value["items"]["retries"])})
     if kind == "dict":
         return {key: _restored(part) for key, part in value["items"].items()}
     return tuple(_restored(part) for part in value["items"])

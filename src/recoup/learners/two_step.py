@@ -18,7 +18,7 @@ from recoup.learners.around_classifiers import (
     fitted_clone,
     margins,
 )
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors._solvers.transform import SCORES, named_or
 
 Mode = Literal["spy", "rocchio"]
@@ -58,6 +58,21 @@ class TwoStep(ClassifierLearner):
         too few negatives are found.
     max_iter : int, default=20
         How often negatives may be added at most; 0 stays with the first ones.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
         also draws the spies.
@@ -74,6 +89,12 @@ class TwoStep(ClassifierLearner):
         This learner uses no prior.
     prior_ : None
         This learner uses no prior.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -128,6 +149,9 @@ class TwoStep(ClassifierLearner):
         spy_share: float = 0.15,
         noise: float = 0.15,
         max_iter: int = 20,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.mode = mode
@@ -135,6 +159,9 @@ class TwoStep(ClassifierLearner):
         self.spy_share = spy_share
         self.noise = noise
         self.max_iter = max_iter
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def _gives_chances(self) -> bool:

@@ -84,6 +84,21 @@ class UPU(TorchPULearner):
         Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
     progress : bool or None, default=None
         Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
@@ -110,6 +125,12 @@ class UPU(TorchPULearner):
         What the features are divided by after that.
     shape_ : tuple of int
         Shape of one row.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int

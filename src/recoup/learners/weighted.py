@@ -13,13 +13,12 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Classifier, Constraints, Nothing, Number, Several, WholeNumber
 from recoup.learners._training.population import EDGE, Population
 from recoup.learners.around_classifiers import (
-    ClassifierLearner,
+    RescalingLearner,
     class_weights,
     fitted_clone,
-    logits,
     margins,
 )
-from recoup.learners.base import LearnerTags
+from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors._solvers.transform import SCORES, named_or
 from recoup.scores.folds import PUStratifiedKFold
 
@@ -37,7 +36,7 @@ def lee_liu_criterion(
     return float(np.mean(labeled_called)) ** 2 / share if share > 0 else 0.0
 
 
-class Weighted(ClassifierLearner):
+class Weighted(RescalingLearner):
     r"""Take unlabeled rows as negatives, but let a labeled row that is missed cost more.
 
     The classifier minimizes
@@ -70,6 +69,21 @@ class Weighted(ClassifierLearner):
         and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
         sample, and the labeled ones were collected apart. It decides which rows performance is
         about.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="calibrated"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. Also seeds the classifier, unless it has a seed of its own. It
         also deals the rows to folds.
@@ -90,6 +104,15 @@ class Weighted(ClassifierLearner):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    label_knots_ : ndarray of shape (2, n_knots) or None
+        Logits of the classifier, and those of the chances that hold; None where they are taken as
+        they are.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -143,6 +166,9 @@ class Weighted(ClassifierLearner):
         weights: Sequence[float] | None = None,
         n_folds: int = 3,
         scheme: Scheme = "single-sample",
+        threshold: str | float = "own",
+        probabilities: Probabilities = "calibrated",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
@@ -150,6 +176,9 @@ class Weighted(ClassifierLearner):
         self.weights = weights
         self.n_folds = n_folds
         self.scheme = scheme
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
 
     def _gives_chances(self) -> bool:
@@ -170,7 +199,16 @@ class Weighted(ClassifierLearner):
                 self.criterion_ = self._tried(classifier, X, s, candidates, rng)
             best = 0 if self.criterion_ is None else int(np.argmax(self.criterion_))
             self.weight_ = float(candidates[best])
-        self.classifier_ = self._fitted(classifier, X, s, self.weight_, rng)
+        ratio = self.weight_
+        everyone = np.arange(len(s))
+        self._fit_odds(
+            lambda rows: self._fitted(classifier, _safe_indexing(X, rows), s[rows], ratio, rng),
+            X,
+            s,
+            rng,
+            among=everyone,
+            expanded=(everyone, s, class_weights(s, ratio)),
+        )
 
     def _fitted(
         self,
@@ -203,10 +241,15 @@ class Weighted(ClassifierLearner):
         return np.array([lee_liu_criterion(each[s == 1], each[population]) for each in called])
 
     def _decide(self, X: Any) -> FloatArray:
-        return margins(self.classifier_, X)
+        if self.label_knots_ is None:
+            return margins(self.classifier_, X)
+        return self._odds(X)
+
+    def _decided(self, odds: FloatArray) -> FloatArray:
+        return odds
 
     def _chances(self, X: Any) -> FloatArray:
         assert self.population_ is not None
         # As if all rows had counted alike.
-        pooled = logits(self.classifier_, X) + np.log(self.label_odds_ / self.weight_)
+        pooled = self._odds(X) + np.log(self.label_odds_ / self.weight_)
         return self.population_.posterior(pooled)

@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,7 @@ from recoup._core.optional import require
 from recoup._core.progress import progress_bar
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.devices import fast_products, own_randomness, usable_device
+from recoup.learners._training.mending import mended
 from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
 from recoup.learners._training.risks import pu_risks
@@ -44,7 +45,9 @@ from recoup.learners._training.stages import (
     places_of,
     scored_at_once,
 )
-from recoup.learners.base import PULearner
+from recoup.learners.base import Guard, Probabilities, PULearner
+from recoup.learners.cut import HonestScores
+from recoup.learners.health import Health, diagnosed, needs_reference, quick_reference
 from recoup.metrics.area import auc_pu
 from recoup.metrics.point import macro_f1
 from recoup.scores.folds import PUStratifiedKFold
@@ -113,6 +116,21 @@ class TorchPULearner(PULearner):
         Where to compute, such as ``"cpu"`` or ``"cuda"``; ``"auto"`` takes a GPU if there is one.
     progress : bool or None, default=None
         Whether to show a bar on stderr. None does so on a terminal only, after two seconds.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. An integer makes every fit on a CPU the same, bit for bit.
 
@@ -139,6 +157,12 @@ class TorchPULearner(PULearner):
         What the features are divided by after that.
     shape_ : tuple of int
         Shape of one row.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -162,6 +186,9 @@ class TorchPULearner(PULearner):
     warm_start: bool = False
     device: str = "auto"
     progress: bool | None = None
+    threshold: str | float = "own"
+    probabilities: Probabilities = "own"
+    guard: Guard = "retry"
     random_state: Any = None
 
     constraints: ClassVar[Constraints] = {
@@ -195,6 +222,7 @@ class TorchPULearner(PULearner):
     # During a fit: the rows, and tensors that a loss changes in place, such as pseudo-labels.
     _rows: TrainingRows = field(init=False, repr=False)
     _memory: dict[str, Tensor] = field(init=False, repr=False)
+    _held_out_rows: NDArray[np.bool_] = field(init=False, repr=False)
     network_: Any = field(init=False, repr=False)
     pi_: float | None = field(init=False, repr=False)
 
@@ -285,23 +313,49 @@ class TorchPULearner(PULearner):
                 if name.startswith("_"):
                     delattr(self, name)
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the logistic function of the decision function, and what is left to 1.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, ...)
-            The rows to score, of the shape of the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Negative and positive. Probabilities only as far as the loss of the learner makes them.
-        """
+    def _probabilities(self, X: Any) -> FloatArray:
         from scipy.special import expit
 
-        decisions = self.decision_function(X)
+        decisions = self._decide(X)
         return np.column_stack([expit(-decisions), expit(decisions)])
+
+    def _honest_scores(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+    ) -> HonestScores:
+        """Score the rows that were held out, or all rows where none were."""
+        held = self._held_out_rows
+        if not held.any():
+            return HonestScores(s, self._decide(X), "training")
+        return HonestScores(s[held], self._decide(X[held]), "held-out")
+
+    def _examined(self, X: Any, s: NDArray[np.int_], offered: HonestScores | None) -> Health:
+        """Say whether the fit has failed, also by what simple classifiers make of the rows."""
+        decisions, held = self._decide(X) - self.cut_, self._held_out_rows
+        everything = honest = HonestScores(s, decisions, "training")
+        if held.any():
+            honest = HonestScores(s[held], decisions[held], "held-out")
+        reference = None
+        if needs_reference(honest, self.alpha_):
+            reference = quick_reference(X, s, held)
+        return diagnosed(honest, everything, self.alpha_, reference)
+
+    def _mended(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+        health: Health,
+    ) -> Health:
+        """Fit again in other ways until one does not fail; keep the one that ranks best."""
+        special = type(self).fit is not TorchPULearner.fit
+        if special or self.warm_start or self._oracle is not None or self._watch is not None:
+            return health
+        return mended(self, X, s, rng, per_row, health)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that rows may have more than one axis."""
@@ -343,7 +397,7 @@ class TorchPULearner(PULearner):
         caller = f"{type(self).__name__}.fit"
         device = usable_device(self.device, caller)
         self.pi_ = self._population_share(s)
-        held = self._held_out(X, s, rng)
+        self._held_out_rows = held = self._held_out(X, s, rng)
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
         with own_randomness(int(rng.integers(2**63)), device), fast_products(device):

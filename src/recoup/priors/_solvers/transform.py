@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, brief, label_masks
 from recoup._core.constraints import Classifier, Constraint, Nothing, Words
@@ -129,16 +129,29 @@ def best_scores(
     if hasattr(X, "tocsr"):
         return score(sparse_logistic(), X, s, seed)
     simple, rich = (score(make(), X, s, seed) for make in (_logistic, _boosting))
-    return rich if _clearly_better(rich, simple) else simple
+    return rich if clearly_better(rich, simple) else simple
 
 
-def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:
+class Scored(Protocol):
+    """Rows with labels and scores."""
+
+    @property
+    def s(self) -> NDArray[np.int_]: ...
+
+    @property
+    def scores(self) -> FloatArray: ...
+
+    @property
+    def auc_pu(self) -> float: ...
+
+
+def clearly_better(rich: Scored, simple: Scored) -> bool:
     """Compare two AUC on the same rows by DeLong's test."""
     gain = rich.auc_pu - simple.auc_pu
     if gain <= 0:
         return False
     variance = 0.0
-    pairs = [_placements(found) for found in (rich, simple)]
+    pairs = [placements(found) for found in (rich, simple)]
     for kind in (1, 0):
         rows = rich.s == kind
         difference = pairs[0][rows] - pairs[1][rows]
@@ -146,7 +159,7 @@ def _clearly_better(rich: CrossfitScores, simple: CrossfitScores) -> bool:
     return gain > SURE * math.sqrt(variance)
 
 
-def _placements(found: CrossfitScores) -> FloatArray:
+def placements(found: Scored) -> FloatArray:
     """Return for each row the share of the other sample that it is ranked right against."""
     table = ScoreTable.from_arrays(found.s, found.scores)
     labeled, unlabeled = (values[::-1] for values in auc_effects(table))
