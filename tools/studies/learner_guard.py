@@ -124,6 +124,7 @@ def run_one(job: dict[str, Any]) -> dict[str, Any]:
         predicted = learner.predict(rows["X_test"])
         more["warned"] = any(issubclass(one.category, LearnerWarning) for one in caught)
         health = learner.health_
+        assert health is not None
         more |= {"code": health.code, "retries": list(health.retries), "text": health.text}
         if hasattr(learner, "predict_proba"):
             chances = learner.predict_proba(rows["X_test"])[:, 1]
