@@ -434,6 +434,8 @@ def check_learner_refuses_bad_input(learner: Any) -> None:
             cases[f"alpha={alpha!r}"] = (X, s, {"alpha": alpha})
         if type(learner).tags.needs_alpha:
             cases["alpha=None"] = (X, s, {"alpha": None})
+    if _takes_gaps(learner):
+        del cases["a missing value"]
     truth = _truth(learner, y)
     for case, (rows, labels, changes) in cases.items():
         try:
@@ -507,6 +509,12 @@ def _fitted_learner(learner: Any) -> Any:
 def _truth(learner: Any, y: NDArray[np.int_]) -> dict[str, Any]:
     """Return the true classes for a reference that needs them, and nothing for a PU learner."""
     return {"y_true": y} if type(learner).tags.requires_true_labels else {}
+
+
+def _takes_gaps(learner: Any) -> bool:
+    from sklearn.utils import get_tags
+
+    return bool(get_tags(learner).input_tags.allow_nan)
 
 
 def _problem() -> tuple[NDArray[np.int_], FloatArray]:

@@ -29,6 +29,7 @@ CHECKS = {check.__name__: check for check in learner_checks()}
 # Enough for the easy rows of the checks.
 NETWORK = {"network": small_network, "epochs": 30, "batch_size": 64, "learning_rate": 0.01}
 FAST = {
+    "auto-pu": {"n_folds": 2, "candidates": ["logistic", "puet"]},
     "bagging-pu": {"n_estimators": 10},
     "cgenpu": NETWORK | {"hidden_units": 16, "least_steps": 1, "epochs": 40, "learning_rate": 3e-3},
     "dist-pu": {"epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},

@@ -48,7 +48,7 @@ def fit(
     negative: Negative = None,
     learner: Annotated[
         str, typer.Option(metavar="KEY", help="A key of recoup list learners.")
-    ] = "nnpu",
+    ] = "auto-pu",
     features: Features = None,
     alpha: Annotated[
         str,
@@ -69,7 +69,7 @@ def fit(
         typer.Option(
             metavar="FILE",
             help="Also write the rows with scores of learners that were not trained on them "
-            "(.parquet or .csv): five more fits, and ready for recoup evaluate.",
+            "(.parquet or .csv), ready for recoup evaluate: five more fits, none for auto-pu.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -207,6 +207,10 @@ def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     }
     if model.alpha_ is not None:
         facts["alpha"] = round(float(model.alpha_), 4)
+    if hasattr(model, "report_"):
+        facts["held-out AUC"] = round(float(model.report_.auc), 4)
+        facts["held-out AUC, low"] = round(float(model.report_.auc_low), 4)
+        facts["held-out AUC, high"] = round(float(model.report_.auc_high), 4)
     if hasattr(model, "best_epoch_"):
         facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
     return facts
@@ -222,6 +226,8 @@ def _scores_of(model: Any, X: Any) -> Any:
 def _out_of_fold(model: Any, X: Any, s: Any, seed: int) -> Any:
     from recoup.scores import crossfit
 
+    if hasattr(model, "oof_probabilities_"):
+        return model.oof_probabilities_
     return crossfit(model, X, s, random_state=seed).scores
 
 

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from recoup.learners._auto.report import AutoReport, CandidateReport
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.stages import Batch, Stage
+from recoup.learners.auto_pu import AutoPU
 from recoup.learners.bagging import BaggingPU
 from recoup.learners.base import LearnerTags, PULearner
 from recoup.learners.cgenpu import CGenPU
@@ -54,9 +56,12 @@ __all__ = [
     "UPU",
     "VAEPU",
     "VPU",
+    "AutoPU",
+    "AutoReport",
     "BaggingPU",
     "Batch",
     "CGenPU",
+    "CandidateReport",
     "DistPU",
     "ElkanNoto",
     "Health",

@@ -22,6 +22,11 @@ from recoup.exceptions import InvalidInputError
 
 SCHEMA, PROTOCOL = "schema.json", 2
 OWN = (
+    "recoup.learners._auto.calibration.ChanceCurve",
+    "recoup.learners._auto.candidates.FittedCandidate",
+    "recoup.learners._auto.combining.RankCurve",
+    "recoup.learners._auto.report.AutoReport",
+    "recoup.learners._auto.report.CandidateReport",
     "recoup.learners._training.population.Population",
     "recoup.learners._training.bases.GaussianBasis",
     "recoup.learners._training.bases.LinearBasis",

@@ -23,6 +23,7 @@ from recoup._core.constraints import (
 )
 from recoup._core.optional import require
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.level_trees import ask_by_levels, grow_by_levels
 from recoup.learners._training.trees import (
     LOGISTIC,
     QUADRATIC,
@@ -35,6 +36,7 @@ from recoup.learners.base import Guard, LearnerTags, Presets, Probabilities, PUL
 
 Risk = Literal["nnpu", "upu"]
 Loss = Literal["quadratic", "logistic"]
+Engine = Literal["numba", "numpy"]
 
 # What a probability is at least where most trees say positive, and at most where they do not.
 JUST_ABOVE_HALF, HALF = float(np.nextafter(0.5, 1.0)), 0.5
@@ -81,6 +83,10 @@ class PUET(PULearner):
         ``risk="upu"``.
     min_samples_leaf : int, default=1
         Nodes with no more rows than this are leaves. Raise it for smoother probabilities.
+    engine : {"numba", "numpy"}, default="numba"
+        What grows the trees and asks them. ``"numba"`` is compiled and needs an extra package.
+        ``"numpy"`` grows all trees at once on any install; the trees differ by their random draws,
+        and time by a factor of a few.
     n_jobs : int or None, default=None
         Threads that grow trees and score rows, -1 for one per core; None takes one. Results do not
         depend on it.
@@ -148,9 +154,9 @@ class PUET(PULearner):
     and call almost all others negative: limit ``max_depth``. Splits whose risk is minus infinity
     are left out of ``feature_importances_``.
 
-    The trees need numba (``pip install 'recoup[trees]'``), which compiles them in the first fit
-    and, where it can write to a cache, only then. Features of type float32 are used as they are,
-    others as float64.
+    By default the trees need numba (``pip install 'recoup[trees]'``), which compiles them in the
+    first fit and, where it can write to a cache, only then; ``engine="numpy"`` does without.
+    Features of type float32 are used as they are, others as float64.
 
     References
     ----------
@@ -192,6 +198,7 @@ class PUET(PULearner):
         "max_candidates": WholeNumber(),
         "max_depth": WholeNumber() | Nothing(),
         "min_samples_leaf": WholeNumber(),
+        "engine": Words(*get_args(Engine)),
         "n_jobs": N_JOBS,
     }
     alpha_: float
@@ -208,6 +215,7 @@ class PUET(PULearner):
         max_candidates: int = 1,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
+        engine: Engine = "numba",
         n_jobs: int | None = None,
         threshold: str | float = "own",
         probabilities: Probabilities = "own",
@@ -223,6 +231,7 @@ class PUET(PULearner):
         self.max_candidates = max_candidates
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.engine = engine
         self.n_jobs = n_jobs
         self.threshold = threshold
         self.probabilities = probabilities
@@ -255,12 +264,18 @@ class PUET(PULearner):
             min_rows=min(self.min_samples_leaf, len(X)),
         )
         seeds = rng.integers(2**64, size=self.n_estimators, dtype=np.uint64)
-        forest, self.feature_importances_ = grow_forest(X, labeled, seeds, growth, self.n_jobs)
+        if self.engine == "numba":
+            forest, self.feature_importances_ = grow_forest(X, labeled, seeds, growth, self.n_jobs)
+        else:
+            forest, self.feature_importances_ = grow_by_levels(X, labeled, seeds, growth)
         self.tree_roots_, self.node_features_, self.node_thresholds_ = forest[:3]
         self.node_rights_, self.node_shares_, self.node_votes_ = forest[3:]
 
     def _decide(self, X: NDArray[Any]) -> FloatArray:
-        shares, votes = ask_forest(self._forest(), X, self.n_jobs)
+        if self.engine == "numba":
+            shares, votes = ask_forest(self._forest(), X, self.n_jobs)
+        else:
+            shares, votes = ask_by_levels(self._forest(), X)
         held = np.where(votes > HALF, np.maximum(shares, JUST_ABOVE_HALF), np.minimum(shares, HALF))
         decisions: FloatArray = held - HALF
         return decisions
@@ -313,4 +328,5 @@ class PUET(PULearner):
         return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
 
     def _require_packages(self) -> None:
-        require("numba", purpose="PUET", install="'recoup[trees]'")
+        if self.engine == "numba":
+            require("numba", purpose="PUET", install="'recoup[trees]'")

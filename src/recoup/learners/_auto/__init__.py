@@ -1,0 +1,1 @@
+"""The parts of AutoPU: what it tries, keeps, combines, calibrates and reports."""
