@@ -13,6 +13,7 @@ from recoup._core.registry import registered
 from recoup.cli import app
 
 FAST = ["--set", "epochs=8", "--set", "learning_rate=0.005", "--set", "batch_size=64"]
+NETWORK = ["--learner", "nnpu", *FAST]
 
 
 def run(*arguments, code=0):
@@ -46,7 +47,7 @@ def folder(tmp_path_factory):
         np.save(place / f"{name}.npy", y)
     run(
         *("fit", place / "train.parquet", "--label", "flag", "--out", place / "model"),
-        *("--alpha", "0.25", "--scores", place / "oof.parquet", *FAST),
+        *("--alpha", "0.25", "--scores", place / "oof.parquet", *NETWORK),
     )
     return place
 
@@ -91,7 +92,7 @@ def test_words_and_gaps_that_were_not_seen_are_no_obstacle(folder):
 
 
 def test_json_says_what_was_done(folder):
-    command = ("fit", folder / "train.csv", "--label", "flag", "--out", folder / "second", *FAST)
+    command = ("fit", folder / "train.csv", "--label", "flag", "--out", folder / "second", *NETWORK)
     found = json.loads(run(*command, "--alpha", "0.25", "--features", "amount", "--json").stdout)
     assert found["columns"] == ["amount"]
     assert found["alpha"] == 0.25
@@ -115,8 +116,20 @@ def test_other_learners(folder, key):
     assert np.mean((scored["p"] > 0.5) == np.load(folder / "new.npy")) > 0.8
 
 
+def test_by_default_learners_are_tried_and_the_result_is_judged_on_other_rows(folder):
+    few = ("--set", 'candidates=["logistic", "extra-trees"]', "--set", "n_folds=2")
+    oof, out = folder / "auto.parquet", folder / "auto"
+    command = ("fit", folder / "train.parquet", "--label", "flag", "--alpha", "0.25", "--out", out)
+    found = json.loads(run(*command, *few, "--scores", oof, "--json").stdout)
+    assert found["learner"] == "auto-pu"
+    assert 0.9 < found["held-out AUC"] <= 1
+    scores = pd.read_parquet(oof)["score"]
+    assert np.allclose(scores, learners.load(out).oof_probabilities_)
+
+
 # Beside epochs and batches: as little as a fit can do.
 QUICK = {
+    "auto-pu": ['candidates=["logistic"]', "n_folds=2"],
     "bagging-pu": ["n_estimators=3"],
     "cgenpu": ["hidden_units=8", "least_steps=1"],
     "dist-pu": ["warm_up_epochs=1"],
@@ -193,7 +206,7 @@ def test_a_folder_with_other_types_ends_in_one_line(folder, tmp_path):
         (("--alpha", "1.5"), "alpha"),
         (("--set", "epochs"), "--set NAME=VALUE"),
         (("--set", "epoch=3"), "It has: "),
-        (("--set", "epochs=many"), "epochs to be a whole number"),
+        (("--learner", "nnpu", "--set", "epochs=many"), "epochs to be a whole number"),
         (("--features", "flag"), "column of --label"),
         (("--features", "id"), "different words"),
         (("--features", "nothing"), "no column 'nothing'"),
