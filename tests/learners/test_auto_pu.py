@@ -8,10 +8,11 @@ from recoup import learners
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PUET, AutoPU, auto_pu
 from recoup.learners._auto import candidates as _candidates
-from recoup.learners._auto.calibration import best_f1_cut, chance_curve, cut_at_share
+from recoup.learners._auto.calibration import chance_curve
 from recoup.learners._auto.candidates import rows_within
 from recoup.learners._auto.combining import placements_of, rank_curve, weights_from
 from recoup.learners._auto.report import recovered_area
+from recoup.learners.cut import HonestScores
 
 QUICK = ("logistic", "puet")
 
@@ -79,12 +80,6 @@ class TestRanks:
 
 
 class TestCalibration:
-    def test_cut_leaves_the_share_above(self):
-        scores = np.random.default_rng(0).random(1000)
-        assert np.mean(scores > cut_at_share(scores, 0.3)) == 0.3
-        assert not (scores > cut_at_share(scores, 0.0)).any()
-        assert (scores > cut_at_share(scores, 1.0)).all()
-
     @pytest.mark.parametrize("scheme", ["single-sample", "case-control"])
     def test_chances_are_those_of_positives(self, scheme):
         rng = np.random.default_rng(0)
@@ -96,22 +91,10 @@ class TestCalibration:
             more = scores[y][:3000]
             scores, s = np.append(scores, more), np.append(np.zeros(n, int), np.ones(3000, int))
         alpha = float(y[s[:n] == 0].mean())
-        curve = chance_curve(s, scores, alpha, scheme)
+        curve = chance_curve(HonestScores(s, scores, "cross-fitted"), alpha, scheme)
         grid = np.linspace(0.1, 0.9, 9)
         assert curve(grid) == pytest.approx(grid**2, abs=0.08)
         assert (np.diff(curve(np.linspace(0, 1, 999))) > 0).all()
-
-    def test_f1_cut_is_the_best_of_all(self):
-        rng = np.random.default_rng(0)
-        scores = rng.random(200)
-        chances = scores**3
-
-        def expected(cut):
-            above = scores > cut
-            return 2 * chances[above].sum() / (above.sum() + chances.sum())
-
-        best = max(expected(cut) for cut in np.append(0, scores[:-1]))
-        assert expected(best_f1_cut(scores, chances)) == pytest.approx(best)
 
 
 class TestAutoPU:
@@ -238,11 +221,13 @@ class TestAutoPU:
         assert np.array_equal(np.isnan(model.oof_scores_), s == -1)
         assert np.isnan(model.oof_probabilities_).sum() == 5
 
-    def test_a_number_cuts_at_that_probability(self):
+    def test_threshold_is_the_border_of_training_scores_too(self):
         X, s, _ = rows()
-        model = quick(threshold=0.7).fit(X, s)
-        chances = model.predict_proba(X)[:, 1]
-        assert np.array_equal(model.predict(X) == 1, chances > 0.7)
+        number, f1 = (quick(threshold=rule).fit(X, s) for rule in (0.9, "f1"))
+        assert number.threshold_ == number.cut_ == 0.9
+        called = number.decision_function(X) > 0
+        assert np.array_equal(called, f1.decision_function(X) + f1.threshold_ > 0.9)
+        assert f1.report_.called == np.mean(f1.oof_scores_ > f1.threshold_)
 
     def test_few_labels_take_fewer_folds(self):
         X, s, _ = rows()

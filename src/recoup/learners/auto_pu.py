@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,12 @@ from recoup._core.constraints import (
     Constraints,
     Flag,
     Nothing,
-    Number,
     WholeNumber,
-    Words,
 )
 from recoup._core.progress import Progress, progress_bar
 from recoup._core.random import named_rng
 from recoup.exceptions import InvalidInputError
-from recoup.learners._auto.calibration import (
-    ChanceCurve,
-    best_f1_cut,
-    chance_curve,
-    cut_at_share,
-)
+from recoup.learners._auto.calibration import chance_curve
 from recoup.learners._auto.candidates import (
     Candidate,
     FittedCandidate,
@@ -54,7 +47,8 @@ from recoup.learners._auto.report import (
     recovered_area,
 )
 from recoup.learners._training.population import Population
-from recoup.learners.base import LearnerTags, PULearner
+from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
+from recoup.learners.cut import HonestScores, f1_cut, share_cut
 from recoup.scores.folds import PUStratifiedKFold
 
 FEWEST_FOLDS = 2
@@ -84,10 +78,6 @@ class AutoPU(PULearner):
         rows, ``"puet"``, ``"pu-aul"`` and ``"bagging-pu"`` around boosting. A sequence may also
         name ``"logistic"`` and the key of any learner, such as ``["auto", "nnpu"]``; a learner
         with a network cannot be saved as a part of this one.
-    threshold : {"alpha", "f1"} or float, default="alpha"
-        Where rows are called positive. ``"alpha"``: so that their share of the population is that
-        of the positives. ``"f1"``: where the expected F1 is highest. A number: where the
-        probability is above it.
     n_folds : int, default=5
         Folds of the cross-fit. Fewer are taken where there are fewer different labeled rows.
     checkpoint : str, Path or None, default=None
@@ -97,6 +87,21 @@ class AutoPU(PULearner):
         Fits at the same time, as in scikit-learn. The result does not depend on it.
     progress : bool or None, default=None
         Whether to show on stderr how far the fit is. None does so on a terminal, after two seconds.
+    threshold : {"own", "alpha", "f1"} or float, default="own"
+        Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
+        as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
+        recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
+        read off rows that the model has not seen: those that a network holds out, out-of-bag
+        scores, or else those of five more fits. Where there are none, training rows have to do.
+    probabilities : {"own", "calibrated"}, default="own"
+        What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
+        a logistic function of the score, or those that isotonic regression of the labels on the
+        scores gives, turned by alpha into chances to be positive. The scores are those of the same
+        unseen rows.
+    guard : {"retry", "warn", "off"}, default="retry"
+        What happens if a fit has failed: it ranks the wrong way round, calls all rows or none
+        positive, or is far worse than a simple classifier. ``"warn"`` gives a ``LearnerWarning``;
+        ``"retry"`` has a network fitted again before, differently; ``"off"`` does not look.
     random_state : int, Generator, RandomState or None, default=None
         Seed of all that is random. An integer makes every fit the same.
 
@@ -109,7 +114,8 @@ class AutoPU(PULearner):
     oof_probabilities_ : ndarray of shape (n,)
         Chance of each training row to be positive, from its combined score.
     threshold_ : float
-        The border between the classes among combined scores.
+        The border between the classes among combined scores, whatever ``threshold`` asks for. Its
+        own cut, like ``"alpha"``, calls as many rows of the population positive as alpha says.
     weights_ : dict of str to float
         Weight of each candidate in the combination; 0 for those left out.
     report_ : AutoReport
@@ -129,6 +135,12 @@ class AutoPU(PULearner):
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
         The estimate that ``alpha_`` comes from; None where it was a number.
+    cut_ : float
+        What is subtracted from the scores of the method itself, to make zero the border.
+    calibration_ : ndarray of shape (2, n_knots) or None
+        Scores, and the probabilities there; None where they are those of the method itself.
+    health_ : Health or None
+        What the guard has found; None where it is off.
     classes_ : ndarray of shape (2,)
         The classes, always 0 and 1.
     n_features_in_ : int
@@ -140,8 +152,9 @@ class AutoPU(PULearner):
     -----
     A new row is scored by each candidate that was fitted on all rows. Its score becomes the share
     of training rows that have a lower cross-fitted score from the same candidate, straight between
-    these and rising beyond them. The decision function is the weighted mean of these ranks less
-    ``threshold_``: a row that no candidate puts lower than another one is not put lower.
+    these and rising beyond them. The score of the method itself is the weighted mean of these
+    ranks: a row that no candidate puts lower than another one is not put lower. The decision
+    function is that less ``threshold_``.
 
     Probabilities are isotonic in the combined score: the share of labels, divided by that of the
     positives that are labeled, with the right mean. They rest on labels being a random sample of
@@ -157,9 +170,9 @@ class AutoPU(PULearner):
     References
     ----------
     DeLong, DeLong and Clarke-Pearson, "Comparing the areas under two or more correlated receiver
-    operating characteristic curves", Biometrics 44, 1988, for gaps between areas. Efron, "Estimating
-    the error rate of a prediction rule", JASA 78, 1983, for the price of choosing. The candidates
-    name theirs.
+    operating characteristic curves", Biometrics 44, 1988, for gaps between areas. Efron,
+    "Estimating the error rate of a prediction rule", JASA 78, 1983, for the price of choosing. The
+    candidates name theirs.
 
     Examples
     --------
@@ -186,7 +199,6 @@ class AutoPU(PULearner):
     constraints: ClassVar[Constraints] = {
         "scheme": SCHEME,
         "candidates": Anything(),
-        "threshold": Words("alpha", "f1") | Number(above=0, below=1),
         "n_folds": WholeNumber(FEWEST_FOLDS),
         "checkpoint": Anything(),
         "n_jobs": N_JOBS,
@@ -200,39 +212,26 @@ class AutoPU(PULearner):
         *,
         scheme: Scheme = "single-sample",
         candidates: str | Sequence[str] = "auto",
-        threshold: Literal["alpha", "f1"] | float = "alpha",
         n_folds: int = 5,
         checkpoint: str | Path | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        threshold: str | float = "own",
+        probabilities: Probabilities = "own",
+        guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
         self.scheme = scheme
         self.candidates = candidates
-        self.threshold = threshold
         self.n_folds = n_folds
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.progress = progress
+        self.threshold = threshold
+        self.probabilities = probabilities
+        self.guard = guard
         self.random_state = random_state
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of both classes, the negative one first.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, n_features)
-            The rows to score, with the features of the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            Negative and positive. A row with a higher score has a higher chance to be positive.
-        """
-        check_is_fitted(self)
-        positive = self.chance_curve_(self.decision_function(X) + self.threshold_)
-        return np.column_stack([1 - positive, positive])
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that rows may have gaps."""
@@ -272,11 +271,12 @@ class AutoPU(PULearner):
         self.rank_curves_ = [curves[k] for k in kept]
         self.weights_ = {one.key: float(weight) for one, weight in zip(tried, weights, strict=True)}
         self.oof_scores_ = np.asarray(weights @ ranks)
-        self.chance_curve_ = chance_curve(s, self.oof_scores_, self.alpha_, self.scheme)
+        honest = self._own_honest_scores(s)
+        self.chance_curve_ = chance_curve(honest, self.alpha_, self.scheme)
         self.oof_probabilities_ = self.chance_curve_(self.oof_scores_)
         in_population = np.ones(len(s), bool) if self.scheme == "single-sample" else ~labeled
         pi = Population(self.alpha_, int(labeled.sum()), int((~labeled).sum()), self.scheme).pi
-        self.threshold_ = self._border(in_population, pi)
+        self.threshold_ = self._border(s)
         optimism = optimism_of_weights(
             labeled, ranks, placements, named_rng(seed, "auto-pu", "optimism")
         )
@@ -284,19 +284,38 @@ class AutoPU(PULearner):
             labeled, placements, seconds, optimism, pi, in_population, len(folds), started
         )
 
+    def _probabilities(self, X: FloatArray) -> FloatArray:
+        positive = self.chance_curve_(self._decide(X))
+        return np.column_stack([1 - positive, positive])
+
     def _decide(self, X: FloatArray) -> FloatArray:
         combined = np.zeros(len(X))
         for fitted, curve in zip(self.models_, self.rank_curves_, strict=True):
             combined += self.weights_[fitted.key] * curve(fitted.scores(X))
-        return combined - self.threshold_
+        return combined
 
-    def _border(self, in_population: NDArray[np.bool_], pi: float) -> float:
-        scores = self.oof_scores_[in_population]
-        if self.threshold == "alpha":
-            return cut_at_share(scores, pi)
-        if self.threshold == "f1":
-            return best_f1_cut(scores, self.oof_probabilities_[in_population])
-        return border_of_chance(self.chance_curve_, float(self.threshold))
+    def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores:
+        return HonestScores(s, self.oof_scores_, "cross-fitted")
+
+    def _border(self, s: NDArray[np.int_]) -> float:
+        if not isinstance(self.threshold, str):
+            return float(self.threshold)
+        find = f1_cut if self.threshold == "f1" else share_cut
+        return find(self._own_honest_scores(s), self.alpha_, self.scheme)
+
+    def _set_cut(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        per_row: Mapping[str, NDArray[Any] | None],
+        caller: str,
+    ) -> HonestScores:
+        self.cut_, self.calibration_ = self.threshold_, None
+        return self._own_honest_scores(s)
+
+    # The probabilities of the method itself are calibrated.
+    _calibrates_inside: ClassVar[bool] = True
 
     def _folds(
         self, X: FloatArray, s: NDArray[np.int_], seed: int
@@ -439,18 +458,6 @@ class AutoPU(PULearner):
         for fitted in self.models_:
             if isinstance(fitted.model, PULearner):
                 fitted.model._check_restored(caller)
-
-
-def border_of_chance(curve: ChanceCurve, chance: float) -> float:
-    """Return the combined score at which the chance of being positive is this high."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if curve(np.array([middle]))[0] > chance:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def _score_fold(

@@ -183,7 +183,7 @@ def _registered(key: str, settings: Fitting) -> Any:
 
     model = make("learners", key, "AutoPU.fit", random_state=settings.seed)
     known = model.get_params(deep=False)
-    told = {"alpha": settings.alpha, "scheme": settings.scheme}
+    told = {"alpha": settings.alpha, "scheme": settings.scheme, "guard": "off"}
     return model.set_params(**{name: value for name, value in told.items() if name in known})
 
 
@@ -223,6 +223,7 @@ def _bagging(settings: Fitting) -> Any:
         classifier=boosting,
         n_estimators=12,
         n_drawn=round(settings.drawn_per_label * settings.n_labeled),
+        guard="off",
         random_state=settings.seed,
     )
 
@@ -230,7 +231,8 @@ def _bagging(settings: Fitting) -> Any:
 def _pu_aul(settings: Fitting) -> Any:
     from recoup.learners.pu_auc import PUAUL
 
-    return PUAUL(n_folds=3, widths=(0.25, 0.5, 1.0, 2.0), random_state=settings.seed)
+    widths = (0.25, 0.5, 1.0, 2.0)
+    return PUAUL(n_folds=3, widths=widths, guard="off", random_state=settings.seed)
 
 
 def _puet(settings: Fitting) -> Any:
@@ -242,6 +244,7 @@ def _puet(settings: Fitting) -> Any:
         scheme=settings.scheme,
         n_estimators=100 if settings.n <= 5000 else 50,
         engine="numpy",
+        guard="off",
         random_state=settings.seed,
     )
 
