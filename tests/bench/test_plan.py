@@ -244,3 +244,34 @@ def test_no_spans_of_time(text):
 
 def test_amounts_of_memory():
     assert [bytes_of(text) for text in ("500MB", "2 GB", "2gib", 7)] == [500e6, 2e9, 2**31, 7]
+
+
+def test_merge_keys_of_yaml_take_over_what_is_not_said_again(read):
+    text = """
+        datasets: [iris]
+        learners:
+          - &one {key: nnpu, params: &settings {epochs: 3, batch_size: 64}}
+          - {<<: *one, params: {<<: *settings, epochs: 4}}
+          - {<<: [*one], preset: null}
+    """
+    first, second, third = read(text).learners
+    assert second.params == {"epochs": 4, "batch_size": 64}
+    assert first == third
+    with pytest.raises(InvalidInputError, match="the key 'key' comes twice"):
+        read("{datasets: [iris], learners: [{<<: {seed: 1}, key: nnpu, key: upu}]}")
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)],
+        [f"a{n}: &a{n} {{k{n}: 1, <<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)],
+        ["a1: &a1 [*a1]"],
+    ],
+    ids=["lists", "merges", "itself"],
+)
+def test_aliases_of_aliases_end_in_one_line(levels, read):
+    text = "\n".join(["a0: &a0 {x: 1}", *levels, "datasets: [iris]", "learners: [naive]"])
+    with pytest.raises(InvalidInputError, match="aliases") as caught:
+        read(text)
+    assert "\n" not in str(caught.value)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from recoup import learners
 from recoup._core.registry import registered
 from recoup.cli import app
+from recoup.cli.fit import _made
 
 FAST = ["--set", "epochs=8", "--set", "learning_rate=0.005", "--set", "batch_size=64"]
 NETWORK = ["--learner", "nnpu", *FAST]
@@ -272,3 +273,15 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(
     result = run("fit", folder / "train.csv", "--label", "flag", "--out", out, code=2)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("word", "value"), [("no", False), ("Off", False), ("true", True)])
+def test_flags_are_read_as_people_write_them(word, value):
+    made = _made("nnpu", "0.2", "single-sample", [f"standardize={word}"], 0)
+    assert made.standardize is value
+
+
+def test_what_is_no_flag_is_refused_before_rows_are_read(tmp_path):
+    command = ("fit", "none.csv", "--label", "flag", "--out", tmp_path / "m", "--alpha", "0.2")
+    result = run(*command, "--set", "standardize=maybe", code=2)
+    assert "needs standardize to be True or False. Got 'maybe'" in result.stderr

@@ -3,9 +3,12 @@
 import io
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -182,6 +185,15 @@ def rewrite(folder, change):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
+    without_digests(folder)
+
+
+def without_digests(folder):
+    """Let files be changed, as one who made them up would, or an earlier recoup wrote them."""
+    path = folder / "learner.json"
+    facts = json.loads(path.read_text())
+    facts.pop("digests", None)
+    path.write_text(json.dumps(facts))
 
 
 def nodes(described):
@@ -397,3 +409,120 @@ def test_trees_of_puet_that_lead_astray_are_refused(name, change, tmp_path):
     setattr(learner, name, change(getattr(learner, name)))
     learners.save(learner, tmp_path)
     assert "finds trees that lead nowhere" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("tree_roots_", lambda values: np.array([0, 2**62, -(2**62), values[-1]])),
+        ("tree_roots_", lambda values: values.astype(np.int32)),
+        ("node_rights_", lambda values: np.zeros_like(values)),
+        ("node_features_", lambda values: values.astype(">i4")),
+        ("node_features_", lambda values: np.abs(values)),
+        ("node_shares_", lambda values: values + np.nan),
+        ("node_votes_", lambda values: values + np.int8(7)),
+        ("node_thresholds_", lambda values: values.reshape(1, -1)),
+        ("n_features_in_", lambda value: 10**6 + 0.5),
+    ],
+)
+def test_all_numbers_in_trees_of_puet_are_looked_at(name, change, tmp_path):
+    learner = fitted(PUET(0.25, n_estimators=2, random_state=0))
+    setattr(learner, name, change(getattr(learner, name)))
+    learners.save(learner, tmp_path)
+    assert "finds trees that lead nowhere" in refusal(tmp_path)
+
+
+def test_trees_of_puet_inside_another_learner_are_looked_at(tmp_path):
+    outer = fitted(Naive(classifier=LogisticRegression(), random_state=0))
+    outer.classifier_ = fitted(PUET(0.25, n_estimators=2, random_state=0))
+    same_after(outer, tmp_path)
+    outer.classifier_.node_rights_ = outer.classifier_.node_rights_ + 10**8
+    learners.save(outer, tmp_path)
+    assert "finds trees that lead nowhere" in refusal(tmp_path)
+
+
+def test_what_is_no_learner_is_not_saved(tmp_path):
+    tuned = learners.TunedThreshold(PUET(0.25), alpha=0.25)
+    with pytest.raises(InvalidInputError, match="Save the learner inside it"):
+        learners.save(tuned, tmp_path)
+
+
+def test_any_change_of_the_files_is_noticed(tmp_path):
+    learners.save(fitted(made("naive", classifier="logistic")), tmp_path / "one")
+    X, s, _ = rows()
+    learners.save(made("naive", classifier="logistic").fit(2 * X, s), tmp_path / "two")
+    path = tmp_path / "one" / "learner.json"
+    facts = json.loads(path.read_text())
+    for change in ({"parameters": facts["parameters"] | {"random_state": 7}}, {"left_out": ["x"]}):
+        path.write_text(json.dumps(facts | change))
+        refusal(tmp_path / "one", x=1)
+    path.write_text(json.dumps(facts))
+    learners.load(tmp_path / "one")
+    other = tmp_path / "two" / "learner.skops"
+    (tmp_path / "one" / "learner.skops").write_bytes(other.read_bytes())
+    assert "are not what was saved" in refusal(tmp_path / "one")
+    without_digests(tmp_path / "one")
+    learners.load(tmp_path / "one")
+
+
+# What any damage may make of a folder
+
+ODD = (
+    *(None, True, -1, 0, 3.5, 1e308, float("nan"), "x", [], {}, [1], 10**30, [[[]]]),
+    *({"kind": "names"}, {"kind": "tuple", "items": [1]}),
+    {"kind": "prior", "alpha": "x", "beta": 1, "method": 2},
+)
+
+
+def places(value, path=()):
+    """Where there is something in JSON."""
+    yield path
+    pairs = value.items() if isinstance(value, dict) else ()
+    pairs = enumerate(value) if isinstance(value, list) else pairs
+    for name, part in pairs:
+        yield from places(part, (*path, name))
+
+
+def damage(folder, rng):
+    """Do to a folder what disks, copies and editors do."""
+    if rng.random() < 0.7:
+        without_digests(folder)
+    path = rng.choice(sorted(folder.iterdir()))
+    how = rng.choice(["flip", "cut", "remove", "change", "change", "change", "leave out"])
+    content = bytearray(path.read_bytes())
+    if how == "flip":
+        for _ in range(rng.randint(1, 5)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        path.write_bytes(content)
+    elif how == "cut":
+        path.write_bytes(content[: rng.randrange(len(content))])
+    elif how == "remove":
+        path.unlink()
+    else:
+        facts = json.loads((folder / "learner.json").read_text())
+        *way, last = rng.choice([place for place in places(facts) if place])
+        inside = facts
+        for name in way:
+            inside = inside[name]
+        if how == "change":
+            inside[last] = rng.choice(ODD)
+        else:
+            del inside[last]
+        (folder / "learner.json").write_text(json.dumps(facts))
+
+
+@pytest.mark.parametrize("key", ["naive", "puet", "nnpu"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_damaged_folder_is_read_or_refused_in_one_line(key, tmp_path):
+    rng, X, outcomes = random.Random(key), rows()[0], Counter()
+    learners.save(fitted(made(key)), tmp_path / "whole")
+    for _ in range(40):
+        shutil.copytree(tmp_path / "whole", tmp_path / "damaged", dirs_exist_ok=True)
+        damage(tmp_path / "damaged", rng)
+        try:
+            answers(learners.load(tmp_path / "damaged"), X)
+            outcomes["read"] += 1
+        except InvalidInputError as error:
+            outcomes["refused" if "\n" not in str(error) else "more lines"] += 1
+    assert outcomes["more lines"] == 0
+    assert outcomes["refused"] > 20

@@ -396,19 +396,44 @@ def read_plan(source: str | Path) -> Plan:
         raise InvalidInputError(f"{where}: {_first_problem(error)}") from error
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
-    """Reads 1e-3 as a number, and refuses a key that comes twice."""
+MERGE = "tag:yaml.org,2002:merge"
+# A few lines of aliases of aliases can stand for more values than fit into memory.
+MOST_VALUES = 100_000
+TOO_MUCH = f"aliases (*name) make more than {MOST_VALUES:,} values of it, or name themselves"
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Build a mapping, unless a key would silently replace another."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+
+def _n_values(value: Any, known: dict[int, float]) -> float:
+    """Count values, those of aliases as often as they are named; infinite if one holds itself."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = math.inf
+        parts = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_n_values(part, known) for part in parts)
+    return known[id(value)]
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
+    """Reads 1e-3 as a number, and refuses a key that comes twice, or too much of anything."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._flat: set[int] = set()
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Take in what ``<<`` names, unless a key would silently replace another."""
+        if id(node) in self._flat:
+            return
+        self._flat.add(id(node))
+        named = [key for key, _ in node.value if key.tag != MERGE]
+        keys = [self.construct_object(key, deep=True) for key in named]
         twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
-        if twice is not None:
-            raise yaml.MarkedYAMLError(
-                problem=f"the key {twice!r} comes twice", problem_mark=node.start_mark
-            )
-        found: dict[Any, Any] = super().construct_mapping(node, deep=deep)
-        return found
+        problem = None if twice is None else f"the key {twice!r} comes twice"
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_VALUES:
+            problem = TOO_MUCH
+        if problem is not None:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 # YAML 1.1 takes 1e-3 for a word, since it has no point.
@@ -429,6 +454,8 @@ def _loaded(text: str, where: str) -> dict[str, Any]:
         raise InvalidInputError(f"{where} is no YAML: {brief(str(error), 200)}.") from error
     except RecursionError as error:
         raise InvalidInputError(f"{where} cannot be read: it is nested too deeply.") from error
+    if _n_values(found, {}) > MOST_VALUES:
+        raise InvalidInputError(f"{where} cannot be read: {TOO_MUCH}. Write the values out.")
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise InvalidInputError(
             f"{where} needs to be YAML with keys such as datasets and learners. "

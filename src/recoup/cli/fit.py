@@ -35,6 +35,7 @@ from recoup.cli._tables import TABLES
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
+    from recoup._core.constraints import Constraint
     from recoup.data import ColumnEncoder
 
 COLUMNS = "columns.json"
@@ -161,6 +162,7 @@ def score(
 def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> Any:
     """Build the learner that was asked for, or say what does not fit it."""
     from recoup import learners
+    from recoup._core.constraints import Anything, constraints_of
 
     model = learners.make(key, random_state=seed)
     if model.tags.requires_true_labels:
@@ -175,6 +177,7 @@ def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> 
     if "alpha" in given and "alpha" not in parameters:
         raise InvalidInputError(f"fit needs no --alpha for {key!r}. Drop it.")
     model.set_params(**{name: value for name, value in given.items() if name in parameters})
+    rules = constraints_of(type(model))
     for text in settings:
         name, found, value = text.partition("=")
         if not found or name not in parameters:
@@ -183,15 +186,29 @@ def _made(key: str, alpha: str, scheme: str, settings: list[str], seed: int) -> 
                 f"fit needs --set NAME=VALUE with a parameter of {key!r}. Got {brief(text)!r}. "
                 f"It has: {names}."
             )
-        model.set_params(**{name: _value(value)})
+        model.set_params(**{name: _value(value, rules.get(name, Anything()))})
+    # Before the rows are read, which may take long.
+    model._check_settings("fit --set")
     return model
 
 
-def _value(text: str) -> Any:
-    """Read a number, true, false or null as what it is, and anything else as a word."""
+FLAGS = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
+
+
+def _value(text: str, rule: Constraint) -> Any:
+    """Read a number, true, false or null as what it is, and anything else as a word.
+
+    Where the parameter is a flag, the ways in which people and YAML write one are read, too.
+    """
+    from recoup._core.constraints import Flag, Nothing
+
+    if any(isinstance(part, Flag) for part in rule.parts) and text.lower() in FLAGS:
+        return FLAGS[text.lower()]
+    if any(isinstance(part, Nothing) for part in rule.parts) and text.lower() in ("none", "null"):
+        return None
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

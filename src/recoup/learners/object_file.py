@@ -181,6 +181,9 @@ def _check_trees(objects: dict[str, Any], trusted: set[str]) -> None:
     """Follow the numbers in all trees: none may lead out of the tree, or out of the row."""
     for model in _estimators(objects):
         state = vars(model)
+        # One of recoup's own inside another object has as much to be checked as by itself.
+        if hasattr(type(model), "_check_restored"):
+            model._check_restored("learners.load")
         if "tree_" in state and TREE not in trusted:
             _check_tree(state["tree_"], _n_features(model))
         # A forest looks at the rows once, for all of its trees.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Literal, get_args
 
@@ -30,6 +29,7 @@ from recoup.learners._training.trees import (
     Forest,
     Growth,
     ask_forest,
+    check_forest,
     grow_forest,
 )
 from recoup.learners.base import Guard, LearnerTags, Presets, Probabilities, PULearner
@@ -291,22 +291,8 @@ class PUET(PULearner):
         )
 
     def _check_restored(self, caller: str) -> None:
-        from recoup.learners.object_file import check_steps
-
         try:
-            forest: list[Any] = [np.asarray(part) for part in self._forest()]
-            roots, features, _, rights, *_ = forest
-            kinds = "".join(part.dtype.kind for part in forest)
-            if kinds != "iififi" or len({part.shape for part in forest[1:]}) != 1:
-                raise ValueError("other arrays")
-            if roots[0] != 0 or roots[-1] != len(features) or (np.diff(roots) < 1).any():
-                raise ValueError("other roots")
-            for first, end in pairwise(roots.tolist()):
-                tree = slice(first, end)
-                lefts = np.arange(1, end - first + 1)
-                check_steps(
-                    features[tree] >= 0, lefts, rights[tree], features[tree], self.n_features_in_
-                )
+            check_forest(self._forest(), self.n_features_in_)
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise InvalidInputError(
                 f"{caller} finds trees that lead nowhere: the file is damaged or made up. Fit and "

@@ -6,11 +6,15 @@ fitted, such as a classifier of scikit-learn, is in a file of skops.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,8 @@ FILES = (NUMBERS, OBJECTS)
 FORMAT = 2
 # What scikit-learn's fitted attributes look like; parts of a network follow a slash.
 FITTED = re.compile(r"[a-z]\w*_(/.+)?")
+# A row with more numbers is not made only to try a learner.
+MOST_TRIED = 10**7
 PLAIN = (bool, int, float, str, type(None))
 
 
@@ -54,6 +60,11 @@ def save(learner: PULearner, folder: str | Path) -> Path:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    if not isinstance(learner, PULearner):
+        raise InvalidInputError(
+            f"learners.save keeps learners of recoup list learners. Got {type(learner).__name__}. "
+            f"Save the learner inside it, or keep it by other means."
+        )
     check_is_fitted(learner)
     arrays: dict[str, Any] = {}
     objects: dict[str, Any] = {}
@@ -101,7 +112,7 @@ def save(learner: PULearner, folder: str | Path) -> Path:
         content = packed_objects(
             {"fitted": arrays | objects, "parameters": {name: parameters[name] for name in models}}
         )
-    return _write(Path(folder), facts, content)
+    return _write(Path(folder), facts | {"digests": _digests(facts, content)}, content)
 
 
 def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any) -> PULearner:
@@ -128,21 +139,8 @@ def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any
     """
     source = Path(folder)
     try:
-        facts = json.loads(_content(source / FACTS))
-        if facts["format"] != FORMAT:
-            raise ValueError("another format")
-        key, known = facts["learner"], dict(facts["parameters"])
-        fitted, left_out = dict(facts["fitted"]), [str(name) for name in facts["left_out"]]
-        if facts["file"] == NUMBERS:
-            kept = _safetensors("learners.load").load(_content(source / NUMBERS))
-        else:
-            where = brief(str(source / OBJECTS), 200)
-            objects = unpacked(_content(source / OBJECTS), trusted, where)
-            kept, known = dict(objects["fitted"]), known | objects["parameters"]
-        strange = [name for name in (*fitted, *kept) if not FITTED.fullmatch(name)]
-        if strange:
-            raise ValueError(strange[0])
-        restored = {name: _restored(value) for name, value in fitted.items()}
+        learner, facts, digest = _read(source, trusted, parameters)
+        _try(learner)
     except (InvalidInputError, ImportError):
         raise
     # Whatever is raised over files that somebody else wrote; safetensors has an error of its own.
@@ -152,6 +150,36 @@ def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any
             f"files {FACTS} and {NUMBERS} or {OBJECTS}, as this version of recoup writes them. "
             f"({type(error).__name__})"
         ) from error
+    # Folders that were saved before have none.
+    if facts.get("digests", digest) != digest:
+        raise InvalidInputError(
+            f"learners.load finds that the files in {brief(str(source), 200)} are not what was "
+            f"saved: they are damaged, or were changed or mixed since. Copy the folder again, or "
+            f"fit and save the learner again."
+        )
+    return learner
+
+
+def _read(
+    source: Path, trusted: Collection[str], parameters: dict[str, Any]
+) -> tuple[PULearner, dict[str, Any], dict[str, str]]:
+    """Build what a folder describes; return its facts and the digests of its files, too."""
+    facts = json.loads(_content(source / FACTS))
+    if facts["format"] != FORMAT:
+        raise ValueError("another format")
+    key, known = facts["learner"], dict(facts["parameters"])
+    fitted, left_out = dict(facts["fitted"]), [str(name) for name in facts["left_out"]]
+    if facts["file"] == NUMBERS:
+        content = _content(source / NUMBERS)
+        kept = _safetensors("learners.load").load(content)
+    else:
+        content, where = _content(source / OBJECTS), brief(str(source / OBJECTS), 200)
+        objects = unpacked(content, trusted, where)
+        kept, known = dict(objects["fitted"]), known | objects["parameters"]
+    strange = [name for name in (*fitted, *kept) if not FITTED.fullmatch(name)]
+    if strange:
+        raise ValueError(strange[0])
+    restored = {name: _restored(value) for name, value in fitted.items()}
     missing = sorted(set(left_out) - set(parameters))
     if missing:
         raise InvalidInputError(
@@ -167,6 +195,7 @@ def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any
             f"learners.load cannot build {brief(key)!r} from {brief(str(source), 200)}: "
             f"{brief(str(error), 120)}. Fit and save the learner again."
         ) from error
+    learner._check_settings(f"learners.load of {brief(str(source), 200)}")
     for name, value in restored.items():
         setattr(learner, name, value)
     parts: dict[str, dict[str, Any]] = {}
@@ -180,7 +209,31 @@ def load(folder: str | Path, *, trusted: Collection[str] = (), **parameters: Any
     for owner, weights in parts.items():
         setattr(learner, owner, _network(learner, owner, weights, source))
     learner._check_restored(f"learners.load of {brief(str(source), 200)}")
-    return learner
+    return learner, facts, _digests(facts, content)
+
+
+def _digests(facts: Mapping[str, Any], content: bytes) -> dict[str, str]:
+    """Return what tells the files from all others, so that no change of them goes unnoticed."""
+    words = {name: value for name, value in facts.items() if name != "digests"}
+    return {
+        "words": hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest(),
+        "file": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _try(learner: Any) -> None:
+    """Score a row, so that what does not fit together is found now and not by who uses it."""
+    size = learner.n_features_in_
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+        raise ValueError("a number of features that is none")
+    shape = getattr(learner, "shape_", (size,))
+    if not 1 <= math.prod(shape) <= MOST_TRIED:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer = learner.decision_function(np.zeros((1, *shape)))
+    if np.shape(answer) != (1,):
+        raise ValueError("other than one score for a row")
 
 
 _UNSAID = object()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -99,6 +100,41 @@ def ask_forest(
     _in_threads(add_up, range(0, len(rows), ROWS_AT_ONCE), n_jobs)
     n_trees = len(forest.roots) - 1
     return shares / n_trees, votes / n_trees
+
+
+def check_forest(forest: Forest, n_features: int) -> None:
+    """Refuse a forest whose numbers lead compiled code out of a tree, out of a row, or in circles.
+
+    Raises
+    ------
+    ValueError
+        That says what is wrong.
+    """
+    kinds = (np.int64, np.int32, np.float64, np.int32, np.float64, np.int8)
+    parts = list(zip(forest, kinds, strict=True))
+    if any(not isinstance(part, np.ndarray) or part.dtype != kind for part, kind in parts):
+        raise ValueError("arrays of other types")
+    roots, feature, _, right, share, vote = forest
+    n_nodes = len(feature)
+    if any(part.shape != (n_nodes,) for part in forest[1:]) or roots.ndim != 1 or len(roots) < 2:
+        raise ValueError("arrays of other lengths")
+    if roots[0] != 0 or roots[-1] != n_nodes or (roots[1:] <= roots[:-1]).any():
+        raise ValueError("trees that begin elsewhere")
+    sizes = np.diff(roots)
+    place = np.arange(n_nodes) - np.repeat(roots[:-1], sizes)
+    inner = feature >= 0
+    # The left child is the next node; each step goes on, so that every walk ends in a leaf.
+    last = np.repeat(sizes, sizes)[inner] - 1
+    if (place[inner] >= last).any() or (right[inner] > last).any():
+        raise ValueError("a branch that leads out of its tree")
+    if (right[inner] <= place[inner]).any():
+        raise ValueError("a branch that leads back")
+    if isinstance(n_features, bool) or not isinstance(n_features, Integral):
+        raise ValueError("a number of features that is none")
+    if (feature >= n_features).any():
+        raise ValueError("a feature that rows lack")
+    if not ((share >= 0) & (share <= 1)).all() or not np.isin(vote, (0, 1)).all():
+        raise ValueError("leaves that are no shares and votes")
 
 
 @cache
