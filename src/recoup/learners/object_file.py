@@ -30,6 +30,7 @@ OWN = (
     "recoup.learners._training.population.Population",
     "recoup.learners._training.bases.GaussianBasis",
     "recoup.learners._training.bases.LinearBasis",
+    "recoup.learners.health.Health",
     "recoup.priors.sar_em._Logistic",
     "recoup.priors.sar_em._Wrapped",
 )

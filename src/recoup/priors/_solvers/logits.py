@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup.scores.table import ScoreTable
 
-# So far from the middle of either sample a probability is certainty, for any number of rows that fits
-# in memory.
+# So far from the middle of either sample a probability is certainty, for any number of rows that
+# fits in memory.
 MAX_LOGIT = 30.0
 # Scores further from the inner eighty percent of both samples than this many times their width say
 # no more than that they lie outside. Of normal scores none is, in any sample that fits in memory.
