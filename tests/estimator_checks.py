@@ -7,11 +7,16 @@ LABELS = "uses labels other than 1, 0 and -1, which mean something here"
 NAME = "passes the labels by the name y; they are s here, so that nobody takes them for the truth"
 EXPECTED_FAILURES = {
     "check_fit_score_takes_y": NAME,
-    "check_n_features_in_after_fitting": NAME,
     "check_estimators_dtypes": LABELS,
     "check_classifier_data_not_an_array": LABELS,
     "check_classifiers_classes": LABELS,
     "check_fit2d_1feature": LABELS,
+    "check_sample_weights_pandas_series": LABELS,
+    "check_sample_weights_not_an_array": LABELS,
+    "check_sample_weights_shape": LABELS,
+    "check_sample_weights_not_overwritten": LABELS,
+    "check_sample_weight_equivalence_on_dense_data": LABELS,
+    "check_sample_weight_equivalence_on_sparse_data": LABELS,
 }
 
 

@@ -26,14 +26,14 @@ class InfeasiblePriorWarning(RecoupWarning):
 
 
 class LearnerWarning(RecoupWarning):
-    """A fit has failed as far as labels can show it; ``code`` says how.
+    """A fit has failed as far as labels can show it, or left rows out; ``code`` says what.
 
     Parameters
     ----------
     message : str
         Which learner, what was found, and what to do.
     code : str, default=""
-        The code of the learner's ``health_``.
+        The code of the learner's ``health_``, or of a note.
     """
 
     def __init__(self, message: str, code: str = "") -> None:

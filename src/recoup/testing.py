@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.exceptions import InvalidInputError, RecoupWarning
+from recoup.exceptions import InvalidInputError, LearnerWarning, RecoupWarning
 from recoup.learners import LearnerTags
 from recoup.priors import PriorEstimate, PriorTags
 
@@ -30,7 +30,18 @@ FOREIGN_CHECKS = {
     "check_estimators_nan_inf": "has ten rows without any order, in which two-step finds nothing",
     "check_fit2d_1feature": "has labels other than 1, 0 and -1",
     "check_fit_score_takes_y": "wants the labels to be called y; here they are s",
-    "check_n_features_in_after_fitting": "passes the labels to score as y; here they are s",
+    "check_n_features_in_after_fitting": "passes the labels to score as y, as not all do",
+}
+FOREIGN_CHECKS |= {
+    f"check_sample_{name}": "has labels other than 1, 0 and -1"
+    for name in (
+        "weights_pandas_series",
+        "weights_not_an_array",
+        "weights_shape",
+        "weights_not_overwritten",
+        "weight_equivalence_on_dense_data",
+        "weight_equivalence_on_sparse_data",
+    )
 }
 # And those that compare to seven digits, which single precision has not.
 INEXACT_CHECKS = {
@@ -284,6 +295,8 @@ def learner_checks() -> Iterator[Callable[[Any], None]]:
         check_learner_same_seed_same_scores,
         check_learner_input_is_not_modified,
         check_learner_labels_of_any_kind,
+        check_learner_weights,
+        check_learner_known_negatives,
         check_learner_knows_alpha,
         check_learner_refuses_bad_input,
         check_learner_sees_no_truth,
@@ -384,14 +397,80 @@ def check_learner_input_is_not_modified(learner: Any) -> None:
 
 
 def check_learner_labels_of_any_kind(learner: Any) -> None:
-    """Take lists, booleans and floats for labels as well; leave known negatives out."""
+    """Take lists, booleans and floats for labels as well."""
     X, s, y = _rows()
     expected = _fitted_learner(learner).decision_function(X)
-    more = np.append(s, [-1] * 5), np.vstack([X, np.full((5, X.shape[1]), 9.0)])
-    for labels, rows in ((s.tolist(), X.tolist()), (s == 1, X), (s * 1.0, X), more):
-        truth = _truth(learner, np.append(y, [0] * (len(labels) - len(y))))
+    truth = _truth(learner, y)
+    for labels, rows in ((s.tolist(), X.tolist()), (s == 1, X), (s * 1.0, X)):
         found = _learner(learner).fit(rows, labels, **truth).decision_function(X)
         _require(np.array_equal(found, expected), learner, "gives other scores for the same labels")
+
+
+def check_learner_weights(learner: Any) -> None:
+    """Require that weights count rows, or one line that says that the learner takes none.
+
+    A row that counts nothing is left out, and equal weights change nothing. Where two groups of
+    rows disagree about a feature, the group that counts more decides.
+    """
+    X, s, y = _rows()
+    if not type(learner).tags.takes_weight:
+        try:
+            weights = np.arange(1.0, 1 + len(s))
+            _learner(learner).fit(X, s, sample_weight=weights, **_truth(learner, y))
+        except InvalidInputError as error:
+            clear = "sample_weight" in str(error) and "\n" not in str(error)
+            _require(clear, learner, f"answers weights with: {error}")
+        except TypeError:
+            return  # of learners whose own fit has no such argument
+        else:
+            _require(False, learner, "takes weights without saying so in its tags")
+        return
+    some = np.arange(len(s)) % 8 != 0
+    found = _learner(learner).fit(X, s, sample_weight=3.0 * some, **_truth(learner, y))
+    without = _learner(learner).fit(X[some], y=s[some], **_truth(learner, y[some]))
+    same = np.array_equal(found.decision_function(X), without.decision_function(X))
+    _require(same, learner, "counts rows of weight zero, or minds a factor of all weights")
+
+    group = np.arange(len(s)) % 2 == 0
+    X[:, 1] += np.where(group == (y == 1), 1.5, -1.5)
+    other = np.random.default_rng(1).normal(size=(300, 3)) * [0.0, 1.0, 1.0]
+    found_along = []
+    for favored in (group, ~group):
+        weights = np.where(favored, 8.0, 1.0)
+        fitted = _learner(learner).fit(X, s, sample_weight=weights, **_truth(learner, y))
+        scores = fitted.decision_function(other)
+        found_along.append(float(np.corrcoef(scores, other[:, 1])[0, 1]))
+    first, second = found_along
+    _require(first > 0.2 > -0.2 > second, learner, "hardly minds what rows count")
+
+
+def check_learner_known_negatives(learner: Any) -> None:
+    """Require that known negatives are learned from, or left out with a warning.
+
+    Here they are rows that look positive, but for a feature that says nothing about the others.
+    """
+    X, s, y = _rows()
+    rng = np.random.default_rng(2)
+    negatives = rng.normal([1.5, 0.0, 4.0], size=(100, 3))
+    rows, labels = np.vstack([X, negatives]), np.append(s, np.full(100, -1))
+    truth = _truth(learner, np.append(y, np.zeros(100, int)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _learner(learner).fit(rows, labels, **truth)
+    warned = [each.message for each in caught if isinstance(each.message, LearnerWarning)]
+    unused = [each for each in warned if each.code == "negatives-unused"]
+    if type(learner).tags.uses_negatives:
+        _require(not unused, learner, "says that it leaves known negatives out")
+        other = rng.normal([1.5, 0.0, 0.0], size=(200, 3))
+        like, unlike = (found.decision_function(other + np.array([0, 0, z])) for z in (4, -4))
+        share = float(np.mean(like < unlike))
+        _require(share > 0.7, learner, f"scores {share:.0%} of rows lower if like known negatives")
+        return
+    told = len(unused) == 1 and "100" in str(unused[0])
+    _require(told, learner, "leaves negatives out in silence")
+    plain = _fitted_learner(learner)
+    same = np.array_equal(found.decision_function(X), plain.decision_function(X))
+    _require(same, learner, "gives other scores with known negatives, which it leaves out")
 
 
 def check_learner_knows_alpha(learner: Any) -> None:

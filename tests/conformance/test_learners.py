@@ -134,7 +134,12 @@ class Faulty(PULearner):
         self.fault = fault
         self.random_state = random_state
 
-    def fit(self, X, s):
+    def fit(self, X, s=None, *, sample_weight=None, y=None):
+        s = y if s is None else s
+        if self.fault == "weights":
+            sample_weight = None
+        if self.fault == "labels" and isinstance(s, list):
+            s = np.roll(s, 1)
         if self.fault == "modifies":
             X[0] = 0.0
         if self.fault == "accepts" and s is not None:
@@ -143,7 +148,7 @@ class Faulty(PULearner):
             s = np.where(np.asarray(s) == -1, 0, s)
         if self.fault == "parameters":
             self.alpha = float(self.alpha) + 0.0
-        return super().fit(X, s)
+        return super().fit(X, s, sample_weight=sample_weight)
 
     def _fit(self, X, s, rng):
         if self.fault == "no seed":
@@ -175,7 +180,9 @@ class Faulty(PULearner):
         ("threshold", "check_learner_decides", "other than the sign"),
         ("no seed", "check_learner_same_seed_same_scores", "other scores the second time"),
         ("modifies", "check_learner_input_is_not_modified", "writes to its input"),
-        ("negatives", "check_learner_labels_of_any_kind", "other scores for the same labels"),
+        ("negatives", "check_learner_known_negatives", "leaves negatives out in silence"),
+        ("weights", "check_learner_weights", "takes weights without saying so in its tags"),
+        ("labels", "check_learner_labels_of_any_kind", "other scores for the same labels"),
         ("accepts", "check_learner_refuses_bad_input", "accepts a label 2"),
         ("parameters", "check_learner_clone_and_parameters", "changes 'alpha' in fit"),
     ],

@@ -97,11 +97,15 @@ def test_frames_decision_functions_and_known_negatives():
     assert np.mean(model.predict(pd.DataFrame(X_test)) == y_test) > 0.87
     assert not hasattr(model, "predict_proba")
     more = np.vstack([np.full((2, 10), 9.0), X])
-    shifted = Oracle().fit(more, np.append([-1, -1], s), y_true=np.append([0, 0], y))
-    plain = Oracle().fit(X, s, y_true=y)
-    np.testing.assert_array_equal(
-        shifted.decision_function(X_test), plain.decision_function(X_test)
-    )
+    labels, true = np.append([-1, -1], s), np.append([0, 0], y)
+    # In a single sample they are rows of the population, like unlabeled ones; otherwise not.
+    for scheme, as_if in (("single-sample", np.append([0, 0], s)), ("case-control", None)):
+        shifted = Oracle(scheme=scheme).fit(more, labels, y_true=true)
+        rows = (X, s, y) if as_if is None else (more, as_if, true)
+        plain = Oracle(scheme=scheme).fit(*rows[:2], y_true=rows[2])
+        np.testing.assert_array_equal(
+            shifted.decision_function(X_test), plain.decision_function(X_test)
+        )
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,11 @@ def test_all_ways_to_give_propensities():
 
 def test_known_negatives_take_their_propensities_along():
     X, s, _, e = problem(n=600)
-    expected = PropensityWeighted().fit(X, s, propensity=e).decision_function(X)
     more = np.vstack([np.full((1, 3), 9.0), X])
-    model = PropensityWeighted().fit(more, np.append(-1, s), propensity=np.append(np.nan, e))
+    # A known negative counts as what an unlabeled row counts as: once, as negative.
+    labels, chances = np.append(0, s), np.append(np.nan, e)
+    expected = PropensityWeighted().fit(more, labels, propensity=chances).decision_function(X)
+    model = PropensityWeighted().fit(more, np.append(-1, s), propensity=chances)
     np.testing.assert_array_equal(model.decision_function(X), expected)
 
 

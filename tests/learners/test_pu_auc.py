@@ -301,7 +301,11 @@ def test_breast_cancer():
 
 
 def test_the_truth_has_no_way_in(cancer):
-    assert list(inspect.signature(PUAUL.fit).parameters) == ["self", "X", "s"]
+    names = ["self", "X", "s", "sample_weight", "y"]
+    assert list(inspect.signature(PUAUL.fit).parameters) == names
+    # By the name y tools of scikit-learn pass the labels, so both at once are refused.
+    with pytest.raises(InvalidInputError, match="takes the labels once"):
+        PUAUL().fit(cancer.X, cancer.s, y=cancer.y)
     # With labels at random among the rows there is nothing to find.
     s = np.random.default_rng(0).permutation(cancer.s)
     scores = PUAUL(random_state=0).fit(cancer.X[::2], s[::2]).decision_function(cancer.X[1::2])
@@ -430,10 +434,10 @@ def test_frames(cancer, fitted):
 
 def test_sparse_rows_are_refused_in_one_line(cancer, fitted):
     for refuse in (
-        lambda: PUAUL().fit(csr_matrix(cancer.X), cancer.s),
+        lambda: PUAUL(kernel="gaussian").fit(csr_matrix(cancer.X), cancer.s),
         lambda: fitted.decision_function(csr_matrix(cancer.X)),
     ):
-        with pytest.raises(TypeError, match="toarray") as caught:
+        with pytest.raises((TypeError, InvalidInputError), match="toarray") as caught:
             refuse()
         assert "\n" not in str(caught.value)
 

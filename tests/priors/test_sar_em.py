@@ -54,7 +54,7 @@ def test_likelihood_rises_to_its_value_at_the_answer(fitted):
     trace = found.estimate_.curve.lines["log-likelihood"]
     # The penalty of the two models may cost a trifle of the likelihood itself.
     assert (np.diff(trace) > -1e-5).all()
-    last = _log_likelihood(found.posterior_, found.propensity_, s == 1) / len(s)
+    last = _log_likelihood(found.posterior_, found.propensity_, s, np.ones(len(s))) / len(s)
     assert trace[-1] == pytest.approx(last)
     assert trace[-1] > trace[0]
 

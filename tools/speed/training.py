@@ -28,7 +28,8 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from recoup.learners import NNPU
 from recoup.learners._training.devices import usable_device
 from recoup.learners._training.networks import lenet
-from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of, places_of
+from recoup.learners._training.places import places_of
+from recoup.learners._training.stages import Epoch, Stage, TrainingRows, layout_of
 
 BATCH, PI, SEED = 256, 0.49, 0
 

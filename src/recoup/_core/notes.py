@@ -41,6 +41,9 @@ CODES = {
     "no-groups": "the rows show no groups",
     "doubt": "an estimator's own words, without a code of their own",
     "alpha-estimated": "alpha was estimated from the labels that are tested",
+    # About a learner.
+    "negatives-unused": "known negatives were left out: the learner has no use for them",
+    "alpha-unweighted": "alpha was estimated from rows that count alike, though they have weights",
     # About a run of a benchmark that is skipped.
     "selects-nothing": "the learner selects no weights, so that its honest run stands in",
     "not-installed": "there is no such learner here",

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from recoup._core.checks import FloatArray, brief
 from recoup._core.constraints import SCHEME, Classifier, Constraints
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.row_weights import counted
 from recoup.learners.base import PULearner
 from recoup.learners.calibration import label_knots, label_logits
 from recoup.learners.cut import HonestScores, few_or_more_folds
@@ -203,7 +204,7 @@ class RescalingLearner(ClassifierLearner):
         X : array-like
             All rows.
         s : ndarray of shape (n,)
-            1 labeled, 0 unlabeled.
+            1 labeled, 0 unlabeled, -1 known negative.
         rng : Generator
             Deals rows to folds.
         among : ndarray of int
@@ -223,7 +224,7 @@ class RescalingLearner(ClassifierLearner):
             model = fit(among[train])
             odds[among[test]] = logits(model, _safe_indexing(X, among[test]))
         if expanded is None:
-            self.label_knots_ = label_knots(odds[among], s[among])
+            self.label_knots_ = label_knots(odds[among], (s[among] == 1).astype(int))
         else:
             places, target, weights = expanded
             self.label_knots_ = label_knots(odds[places], target, weights)
@@ -265,7 +266,10 @@ def fitted_clone(
     weights: FloatArray | None = None,
     caller: str = "",
 ) -> Any:
-    """Fit a clone to some rows, which may be named twice, with weights if there are any."""
+    """Fit a clone to some rows, which may be named twice, with weights if there are any.
+
+    ``target`` and ``weights`` are of the rows that are named, in their order.
+    """
     model = seeded(classifier, rng)
     chosen = X if rows is None else _safe_indexing(X, rows)
     if weights is None:
@@ -280,14 +284,19 @@ def fitted_clone(
     return model.fit(chosen, target, **{name: weights})
 
 
-def class_weights(target: NDArray[np.int_], ratio: float) -> FloatArray:
+def class_weights(
+    target: NDArray[np.int_], ratio: float, weights: FloatArray | None = None
+) -> FloatArray:
     """Weigh rows so that those of class 1 together count ``ratio`` times as much as the others.
 
-    The weights are 1 on average, so that a penalty of the classifier means the same for any ratio.
+    The weights are 1 on average, so that a penalty of the classifier means the same for any ratio;
+    or those of the rows on average, which within a class keep their ratios.
     """
-    n, n_first = len(target), int(target.sum())
+    n_first, n_others, _ = counted(target, weights)
+    n = n_first + n_others
     on_first = n * ratio / (1 + ratio) / n_first
-    return np.where(target == 1, on_first, n / (1 + ratio) / (n - n_first))
+    found = np.where(target == 1, on_first, n / (1 + ratio) / (n - n_first))
+    return found if weights is None else found * weights
 
 
 def logits(model: Any, X: Any) -> FloatArray:

@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import N_JOBS, Classifier, Constraints, Nothing, WholeNumber
+from recoup.learners._training.row_weights import counted, some_weights, weighted_quantile
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone
 from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.learners.cut import HonestScores
@@ -21,6 +22,15 @@ def _scores(model: Any, X: Any) -> FloatArray:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), float)[:, 1] - 0.5
     return np.asarray(model.decision_function(X), float)
+
+
+def _drawn(
+    rng: np.random.Generator, weights: FloatArray | None, n: int, size: int
+) -> NDArray[np.intp]:
+    """Draw places of rows with replacement, in proportion to their weights if they have any."""
+    if weights is None:
+        return rng.integers(n, size=size)
+    return rng.choice(n, size=size, p=weights / weights.sum())
 
 
 class BaggingPU(ClassifierLearner):
@@ -120,6 +130,8 @@ class BaggingPU(ClassifierLearner):
         family="classical",
         cost="many small fits",
         source="Mordelet and Vert 2014",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "classifier": named_or(Classifier(SCORES)),
@@ -154,32 +166,56 @@ class BaggingPU(ClassifierLearner):
     def _gives_chances(self) -> bool:
         return False
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
         from joblib import Parallel, delayed
 
-        classifier = self._chosen(X, s, rng)
-        labeled, unlabeled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-        size = len(labeled) if self.n_drawn is None else int(self.n_drawn)
-        draws = [rng.integers(len(unlabeled), size=size) for _ in range(self.n_estimators)]
-        target = np.repeat([1, 0], [len(labeled), size])
+        classifier = self._chosen(X, (s == 1).astype(int), rng)
+        labeled, others = np.flatnonzero(s == 1), np.flatnonzero(s != 1)
+        counts = counted(s, sample_weight)
+        size = round(counts.labeled) if self.n_drawn is None else int(self.n_drawn)
+        draws = [
+            _drawn(rng, some_weights(sample_weight, others), len(others), max(size, 1))
+            for _ in range(self.n_estimators)
+        ]
+        target = np.repeat([1, 0], [len(labeled), len(draws[0])])
+        weights = None
+        if sample_weight is not None:
+            # The others count by how often they are drawn.
+            weights = np.append(sample_weight[labeled], np.ones(len(draws[0])))
         self.classifiers_ = Parallel(n_jobs=self.n_jobs)(
             delayed(fitted_clone)(
-                classifier, X, target, stream, rows=np.concatenate([labeled, unlabeled[drawn]])
+                classifier,
+                X,
+                target,
+                stream,
+                rows=np.concatenate([labeled, others[drawn]]),
+                weights=weights,
+                caller="BaggingPU.fit",
             )
             for drawn, stream in zip(draws, rng.spawn(len(draws)), strict=True)
         )
 
-        others = _safe_indexing(X, unlabeled)
-        scores = np.array([_scores(model, others) for model in self.classifiers_])
-        outside = np.ones(scores.shape, bool)
+        unlabeled = s[others] == 0
+        rows = _safe_indexing(X, others[unlabeled])
+        scores = np.array([_scores(model, rows) for model in self.classifiers_])
+        outside = np.ones((len(draws), len(others)), bool)
         for number, drawn in enumerate(draws):
             outside[number, drawn] = False
+        outside = outside[:, unlabeled]
         # A row that every classifier has seen has only the average over all of them.
         outside[:, ~outside.any(axis=0)] = True
         out_of_bag = (scores * outside).sum(axis=0) / outside.sum(axis=0)
         self.threshold_ = 0.0
         if self.alpha_ is not None:
-            self.threshold_ = float(np.quantile(out_of_bag, 1 - self.alpha_))
+            self.threshold_ = weighted_quantile(
+                out_of_bag, 1 - self.alpha_, some_weights(sample_weight, others[unlabeled])
+            )
         self.unlabeled_oob_scores_ = out_of_bag - self.threshold_
 
     def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores | None:

@@ -21,6 +21,7 @@ from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import (
     FloatArray,
     Scheme,
+    as_numbers,
     brief,
     check_alpha_beta,
     check_same_length,
@@ -85,6 +86,10 @@ class LearnerTags:
         Whether labels must be a random sample of the positives.
     backend : {"numpy", "torch"}, default="numpy"
         What computes it.
+    takes_weight : bool, default=False
+        Whether ``fit`` takes a ``sample_weight`` that differs between rows. Others refuse it.
+    uses_negatives : bool, default=False
+        Whether ``fit`` learns from known negatives. Others leave them out, with a warning.
     requires_true_labels : bool, default=False
         Whether ``fit`` needs ``y_true``: a reference for simulations, never ranked with the others.
     effort : float, default=0.1
@@ -102,6 +107,8 @@ class LearnerTags:
     schemes: tuple[Scheme, ...] = ("single-sample", "case-control")
     selection: Literal["SCAR", "SAR"] = "SCAR"
     backend: Literal["numpy", "torch"] = "numpy"
+    takes_weight: bool = False
+    uses_negatives: bool = False
     requires_true_labels: bool = False
     effort: float = 0.1
 
@@ -187,44 +194,74 @@ class PULearner(ClassifierMixin, BaseEstimator):
     calibration_: FloatArray | None
     health_: Health | None
 
-    def fit(self, X: Any, s: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, n_features)
             Numbers, without gaps.
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled, -1 known negative. Learners without a use for known
+            negatives (``tags.uses_negatives``) leave them out, with a warning.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts, zero or more: a row that counts 2 is like two rows, one that
+            counts 0 is left out. What a row counts is taken relative to the median of those above
+            zero, so that equal weights change nothing.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it. No true classes.
 
         Returns
         -------
         PULearner
             Itself.
         """
-        return self._fit_rows(X, s)
+        return self._fit_rows(X, labels_by_name(s, y, self), sample_weight=sample_weight)
 
-    def _fit_rows(self, X: Any, s: Any, **per_row: NDArray[Any] | None) -> Self:
-        """Check the rows, settle alpha, and hand all to ``_fit``, with what else rows carry."""
+    def _fit_rows(
+        self, X: Any, s: Any, *, sample_weight: Any = None, **per_row: NDArray[Any] | None
+    ) -> Self:
+        """Check the rows, settle alpha, and hand all to ``_fit``, with what else rows carry.
+
+        Rows that count nothing are left out here, as are known negatives that have no use.
+        """
         caller = f"{type(self).__name__}.fit"
         self._require_packages()
         self._check_settings(caller)
         labels = checked_labels(s, caller)
         X = self._checked_rows(X, reset=True)
         check_same_length(np.empty(_num_samples(X)), labels, "X and s", caller)
+        if sample_weight is not None:
+            per_row["sample_weight"] = self._relative_weights(sample_weight, labels, caller)
         for name, values in per_row.items():
             if values is not None:
                 check_same_length(values, labels, f"{name} and s", caller)
-        used = labels >= 0
+        weights = per_row.get("sample_weight")
+        used = np.ones(len(labels), bool) if weights is None else weights > 0
+        if not self.tags.uses_negatives:
+            warn_of_unused(int(np.sum(used & (labels < 0))), caller)
+            used &= labels >= 0
         if not used.all():
             X, labels = _safe_indexing(X, np.flatnonzero(used)), labels[used]
             per_row = {
                 name: None if values is None else values[used] for name, values in per_row.items()
             }
+            weights = per_row.get("sample_weight")
+        if weights is None or np.all(weights == 1):
+            per_row.pop("sample_weight", None)
         rng = as_generator(self.random_state, caller)
         # Drawn in any case, so that the rest of a fit is the same for any way to know alpha.
         prior_seed = int(rng.integers(2**31))
         self.alpha_, self.prior_ = self._known_alpha(X, labels, prior_seed, caller)
+        if self.prior_ is not None and isinstance(getattr(self, "alpha", None), str):
+            warn_of_plain_alpha(per_row.get("sample_weight"), caller)
         self.classes_ = np.array([0, 1])
         self._fit(X, labels, rng, **per_row)
         self._settle(X, labels, rng, per_row, caller)
@@ -418,7 +455,14 @@ class PULearner(ClassifierMixin, BaseEstimator):
         """
         return (self.decision_function(X) > 0).astype(int)
 
-    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y: ArrayLike | None = None,
+    ) -> float:
         """Return the area under the lift curve (AUL), for which no prior is needed.
 
         Accuracy against s, the usual score of a classifier, would prefer the model that finds no
@@ -428,16 +472,19 @@ class PULearner(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n, n_features)
             Rows that were not trained on, with the features of the training rows.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
             How much each row counts. By default all count alike.
+        y : array-like of shape (n,), optional
+            Another name for s.
 
         Returns
         -------
         float
             From 0 to 1; 1/2 for scores that say nothing.
         """
+        s = labels_by_name(s, y, self, "score")
         return aul(s, self.decision_function(X), sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -450,7 +497,9 @@ class PULearner(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
         """Learn from checked rows, with 1 for labeled and 0 for unlabeled ones.
 
-        A learner whose own ``fit`` hands ``_fit_rows`` more values per row gets them by name.
+        A learner with ``takes_weight`` among its tags gets ``sample_weight`` by name where rows
+        do not count alike, all above zero; one with ``uses_negatives`` gets -1 for known
+        negatives; one whose own ``fit`` hands ``_fit_rows`` more values per row gets these.
         """
 
     @abstractmethod
@@ -475,6 +524,35 @@ class PULearner(ClassifierMixin, BaseEstimator):
         self._check_unmasked(X, reset)
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
+    def _relative_weights(self, given: Any, labels: NDArray[Any], caller: str) -> FloatArray:
+        """Check what rows count, and bring the median of what is above zero to one."""
+        weights = as_numbers(given, "sample_weight", caller)
+        check_same_length(weights, labels, "sample_weight and s", caller)
+        bad = ~(np.isfinite(weights) & (weights >= 0))
+        if bad.any():
+            raise InvalidInputError(
+                f"{caller} needs sample_weight to be zero or more, and finite: it says how much a "
+                f"row counts. Got {weights[bad][0]:g}."
+            )
+        counting = labels[weights > 0]
+        if not ((counting == 1).any() and (counting == 0).any()):
+            raise InvalidInputError(
+                f"{caller} needs labeled and unlabeled rows that count: nothing can be learned "
+                f"from one class. Got sample_weight with "
+                f"{np.sum(counting == 1):,} labeled and {np.sum(counting == 0):,} unlabeled rows "
+                f"above zero."
+            )
+        above = np.sort(weights[weights > 0])
+        if not self.tags.takes_weight and above[0] < above[-1]:
+            raise InvalidInputError(
+                f"{caller} takes no sample_weight that differs between rows: the method says "
+                f"nothing about rows that do not count alike. Got {above[0]:g} to {above[-1]:g}. "
+                f"Choose a learner with tags.takes_weight, such as Naive, BaggingPU or NNPU."
+            )
+        # Not the mean: twice the weight is then twice the row, whatever a penalty makes of sums.
+        relative: FloatArray = weights / above[(len(above) - 1) // 2]
+        return relative
+
     def _check_unmasked(self, X: Any, reset: bool) -> None:
         check_unmasked(X, "X", f"{type(self).__name__}.{'fit' if reset else 'predict'}")
 
@@ -484,6 +562,8 @@ class PULearner(ClassifierMixin, BaseEstimator):
         alpha = getattr(self, "alpha", None)
         if alpha is None and not self.tags.needs_alpha:
             return None, None
+        if isinstance(alpha, str) and (s < 0).any():
+            X, s = _safe_indexing(X, np.flatnonzero(s >= 0)), s[s >= 0]
         return known_alpha(alpha, X, s, seed, caller)
 
 
@@ -512,6 +592,44 @@ def known_alpha(
     if alpha is None:
         raise _unusable_alpha(alpha, caller)
     return Prior.of(alpha, 1.0, caller).alpha, None
+
+
+def labels_by_name(s: Any, y: Any, learner: Any, method: str = "fit") -> Any:
+    """Return the labels, which tools of scikit-learn may pass as y."""
+    if s is not None and y is not None:
+        raise InvalidInputError(
+            f"{type(learner).__name__}.{method} takes the labels once, as s or by the name y. Got "
+            f"both. Drop y; true classes have no place here."
+        )
+    return y if s is None else s
+
+
+def warn_of_unused(n_negatives: int, caller: str) -> None:
+    """Say how many known negatives are left out."""
+    if n_negatives:
+        warnings.warn(
+            LearnerWarning(
+                f"{caller} leaves out {n_negatives:,} known negatives (-1): the method has no use "
+                f"for them. Learners with tags.uses_negatives learn from them, such as Naive, "
+                f"BaggingPU or NNPU.",
+                "negatives-unused",
+            ),
+            stacklevel=4,
+        )
+
+
+def warn_of_plain_alpha(weights: Any, caller: str) -> None:
+    """Say that an estimate of alpha counts all rows alike."""
+    if weights is not None:
+        warnings.warn(
+            LearnerWarning(
+                f"{caller} estimates alpha from rows that count alike, since no estimator takes "
+                f"weights. Pass alpha as a number: the share of positives among the unlabeled "
+                f"rows, by their weights.",
+                "alpha-unweighted",
+            ),
+            stacklevel=4,
+        )
 
 
 def checked_labels(s: Any, caller: str) -> NDArray[Any]:

@@ -272,6 +272,7 @@ class CGenPU(GeneratingLearner):
         source="Papič et al. 2023",
         prior_free=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench trains up to 200 epochs, and draws made negatives to the prior, a slip; the epochs
     # stay ours, they are what this learner costs, and so does one rate, its discriminator's.

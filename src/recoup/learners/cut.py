@@ -33,6 +33,8 @@ N_FOLDS = 5
 class HonestScores:
     """Labels and scores of rows, and how far the scores can be trusted.
 
+    Known negatives, which are no part of what alpha is about, are left out when it is made.
+
     Attributes
     ----------
     s : ndarray of shape (n,)
@@ -47,6 +49,13 @@ class HonestScores:
     s: NDArray[np.int_]
     scores: FloatArray
     source: Source
+
+    def __post_init__(self) -> None:
+        """Leave known negatives out."""
+        kept = self.s >= 0
+        if not kept.all():
+            object.__setattr__(self, "s", self.s[kept])
+            object.__setattr__(self, "scores", self.scores[kept])
 
     @cached_property
     def auc_pu(self) -> float:

@@ -194,6 +194,7 @@ class DistPU(AligningLearner):
         source="Zhao et al. 2022",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     presets: ClassVar[Presets] = {
         "paper": {"learning_rate": 5e-05, "validation_fraction": 0.0},

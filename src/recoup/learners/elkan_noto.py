@@ -14,9 +14,10 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Constraints, Number, Words
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.population import Population, prior_shift
+from recoup.learners._training.row_weights import counted, some_weights
 from recoup.learners.around_classifiers import RescalingLearner, fitted_clone
 from recoup.learners.base import Guard, LearnerTags, Probabilities
-from recoup.priors.conversions import alpha_from_label_frequency, pooled_prior
+from recoup.priors.conversions import alpha_from_label_frequency
 from recoup.priors.elkan_noto import frequencies_by_rule
 from recoup.scores.folds import PUStratifiedKFold
 from recoup.scores.table import ScoreTable
@@ -25,16 +26,23 @@ Mode = Literal["rescale", "duplicate"]
 Rule = Literal["e1", "e2", "e3"]
 
 
-def label_frequencies(s: NDArray[np.int_], chances: FloatArray) -> dict[str, float]:
+def label_frequencies(
+    s: NDArray[np.int_], chances: FloatArray, weights: FloatArray | None = None
+) -> dict[str, float]:
     """Return the share of the positives that is labeled by the rules e1, e2 and e3."""
-    table = ScoreTable.from_arrays(s, chances)
+    table = ScoreTable.from_arrays(s, chances, sample_weight=weights)
     return frequencies_by_rule(table.centers, table, 100.0)
 
 
-def hidden_weights(odds: FloatArray, frequency: float) -> FloatArray:
-    """P(y=1 | x, s=0), from logits of P(s=1 | x) and the share of positives that is labeled."""
+def hidden_weights(odds: FloatArray, frequency: float, unknown: float = 1.0) -> FloatArray:
+    """P(y=1 | x, s=0), from logits of P(s=1 | x) and the share of positives that is labeled.
+
+    ``unknown`` is the share of the negatives that is not known to be negative.
+    """
     factor = float(np.log1p(-frequency) - np.log(frequency)) if frequency < 1 else -np.inf
     weights: FloatArray = np.exp(np.minimum(odds + factor, 0.0))
+    if unknown < 1:
+        weights = weights / (weights + unknown * (1 - weights))
     return weights
 
 
@@ -147,6 +155,8 @@ class ElkanNoto(RescalingLearner):
         cost="one or two fits",
         source="Elkan and Noto 2008",
         estimates_alpha=True,
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "mode": Words(*get_args(Mode)),
@@ -181,39 +191,60 @@ class ElkanNoto(RescalingLearner):
         self.guard = guard
         self.random_state = random_state
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
         caller = "ElkanNoto.fit"
-        classifier = self._chosen(X, s, rng)
+        target = (s == 1).astype(int)
+        classifier = self._chosen(X, target, rng)
         folds = PUStratifiedKFold(round(1 / float(self.hold_out)), random_state=rng)
         train, test = next(folds.split(X, s))
-        self._fit_odds(
-            lambda rows: fitted_clone(classifier, X, s[rows], rng, rows=rows),
-            X,
-            s,
-            rng,
-            among=train,
-        )
+
+        def fit_some(chosen: NDArray[np.intp]) -> Any:
+            counts = some_weights(sample_weight, chosen)
+            return fitted_clone(
+                classifier, X, target[chosen], rng, rows=chosen, weights=counts, caller=caller
+            )
+
+        counting = None
+        if sample_weight is not None:
+            counting = (train, target[train], sample_weight[train])
+        self._fit_odds(fit_some, X, s, rng, among=train, expanded=counting)
         held_out = expit(self._odds(_safe_indexing(X, test)))
-        self.label_frequencies_ = label_frequencies(s[test], held_out)
-        self._take_frequency(s)
+        self.label_frequencies_ = label_frequencies(
+            s[test], held_out, some_weights(sample_weight, test)
+        )
+        self._take_frequency(s, sample_weight)
         if self.mode == "rescale":
             return
 
-        labeled, unlabeled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
+        labeled, unlabeled, negative = (np.flatnonzero(s == kind) for kind in (1, 0, -1))
         odds = self._odds(_safe_indexing(X, unlabeled))
-        hidden = hidden_weights(odds, self.label_frequency_)
-        rows = np.concatenate([labeled, unlabeled, unlabeled])
-        target = np.repeat([1, 1, 0], [len(labeled), len(unlabeled), len(unlabeled)])
-        weights = np.concatenate([np.ones(len(labeled)), hidden, 1 - hidden])
+        _, _, n_unlabeled, _, n_negative = self.population_
+        in_doubt = (1 - self.population_.alpha) * n_unlabeled
+        unknown = in_doubt / (in_doubt + n_negative) if n_negative else 1.0
+        hidden = hidden_weights(odds, self.label_frequency_, unknown)
+        rows = np.concatenate([labeled, unlabeled, unlabeled, negative])
+        kinds = [len(labeled), len(unlabeled), len(unlabeled), len(negative)]
+        kind = np.repeat([1, 1, 0, 0], kinds)
+        weights = np.concatenate(
+            [np.ones(len(labeled)), hidden, 1 - hidden, np.ones(len(negative))]
+        )
+        if sample_weight is not None:
+            weights = weights * sample_weight[rows]
         some = weights > 0
-        rows, target, weights = rows[some], target[some], weights[some]
+        rows, kind, weights = rows[some], kind[some], weights[some]
 
         def fit(chosen: NDArray[np.intp]) -> Any:
             here = np.isin(rows, chosen)
             return fitted_clone(
                 classifier,
                 X,
-                target[here],
+                kind[here],
                 rng,
                 rows=rows[here],
                 weights=weights[here],
@@ -221,12 +252,12 @@ class ElkanNoto(RescalingLearner):
             )
 
         everyone = np.arange(len(s))
-        self._fit_odds(fit, X, s, rng, among=everyone, expanded=(rows, target, weights))
+        self._fit_odds(fit, X, s, rng, among=everyone, expanded=(rows, kind, weights))
 
-    def _take_frequency(self, s: NDArray[np.int_]) -> None:
+    def _take_frequency(self, s: NDArray[np.int_], weights: FloatArray | None) -> None:
         """Take c by the chosen rule, and what follows from it for the population."""
-        n_labeled, n = int(s.sum()), len(s)
-        found, least = self.label_frequencies_[self.rule], n_labeled / n
+        n_labeled, n_unlabeled, _ = counted(s, weights)
+        found, least = self.label_frequencies_[self.rule], n_labeled / (n_labeled + n_unlabeled)
         if found < least:
             warnings.warn(
                 f"ElkanNoto reads a label frequency of {found:.3g} off held-out rows, so that "
@@ -237,9 +268,9 @@ class ElkanNoto(RescalingLearner):
                 stacklevel=5,
             )
         self.label_frequency_ = max(found, least)
-        alpha = alpha_from_label_frequency(self.label_frequency_, n_labeled, n - n_labeled)
+        alpha = alpha_from_label_frequency(self.label_frequency_, n_labeled, n_unlabeled)
         self.alpha_ = float(np.clip(alpha, 0.0, 1.0))
-        self.population_ = Population(self.alpha_, n_labeled, n - n_labeled, self.scheme)
+        self.population_ = Population.of(self.alpha_, s, weights, self.scheme)
 
     def _decide(self, X: Any) -> FloatArray:
         return self._decided(self._odds(X))
@@ -259,5 +290,4 @@ class ElkanNoto(RescalingLearner):
     @property
     def _shift(self) -> float:
         """Where the population is not all rows, from the logits of all rows to its own."""
-        alpha, n_labeled, n_unlabeled, _ = self.population_
-        return prior_shift(float(pooled_prior(alpha, n_labeled, n_unlabeled)), self.population_.pi)
+        return prior_shift(self.population_.pooled_pi, self.population_.pi)

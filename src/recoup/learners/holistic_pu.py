@@ -297,6 +297,7 @@ class HolisticPU(TorchPULearner):
         prior_free=True,
         estimates_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code reads its two outputs the wrong way round; ours is one output.
     presets: ClassVar[Presets] = {

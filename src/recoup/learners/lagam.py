@@ -17,10 +17,10 @@ from recoup.learners._training.loop import (
     FEWEST_HELD_OUT,
     Select,
     TorchPULearner,
-    share_threshold,
 )
 from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import last_layer, statistics_kept, with_features
+from recoup.learners._training.places import share_threshold
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, in_parts, in_turns
 from recoup.learners._training.views import Views, views_of
 from recoup.learners.base import LearnerTags, Presets
@@ -360,11 +360,13 @@ class LaGAM(TorchPULearner):
     def fit(
         self,
         X: Any,
-        s: ArrayLike,
+        s: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
         support: tuple[Any, ArrayLike] | None = None,
         oracle: tuple[Any, ArrayLike] | None = None,
         watch: Watch | None = None,
+        y: ArrayLike | None = None,
     ) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -372,14 +374,18 @@ class LaGAM(TorchPULearner):
         ----------
         X : array-like or data frame of shape (n, ...)
             Numbers, without gaps: vectors, or images as (n, channels, height, width).
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out, with a warning.
+        sample_weight : array-like of shape (n,), optional
+            Refused: the support rows, which decide what counts, have none.
         support : tuple of (X, y_true), optional
             Other rows of known class, of both classes, as the published method has them.
         oracle : tuple of (X, y_true), optional
             Rows of known class to select the weights by, in benchmarks.
         watch : callable, optional
             Called with a :class:`Moment` after each epoch.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it. No true classes.
 
         Returns
         -------
@@ -388,7 +394,7 @@ class LaGAM(TorchPULearner):
         """
         self._given = support
         try:
-            return super().fit(X, s, oracle=oracle, watch=watch)
+            return super().fit(X, s, sample_weight=sample_weight, oracle=oracle, watch=watch, y=y)
         finally:
             del self._given
 

@@ -246,6 +246,7 @@ class LBE(TorchPULearner):
         prior_free=True,
         selection="SAR",
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's steps weigh labeled rows such that h is no chance any more; steps stay ours.
     presets: ClassVar[Presets] = {

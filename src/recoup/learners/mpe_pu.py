@@ -206,6 +206,7 @@ class MPEPU(TorchPULearner):
         prior_free=True,
         estimates_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code trains by nnPU and never estimates alpha; the loop of the paper stays.
     presets: ClassVar[Presets] = {

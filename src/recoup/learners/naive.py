@@ -11,6 +11,7 @@ from scipy.special import expit
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Classifier, Constraints
 from recoup.learners._training.population import Population
+from recoup.learners._training.row_weights import some_weights
 from recoup.learners.around_classifiers import RescalingLearner, fitted_clone, margins
 from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors._solvers.transform import SCORES, named_or
@@ -113,6 +114,8 @@ class Naive(RescalingLearner):
         family="classical",
         cost="one fit",
         source="Elkan and Noto 2008 (with alpha)",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {"classifier": named_or(Classifier(SCORES))}
 
@@ -140,19 +143,34 @@ class Naive(RescalingLearner):
         if self.alpha is not None:
             named_or(Classifier()).check(self.classifier, "classifier", f"{caller} with alpha")
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        classifier = self._chosen(X, s, rng)
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        target, everyone = (s == 1).astype(int), np.arange(len(s))
+        classifier = self._chosen(X, target, rng)
+
+        def fit(rows: NDArray[np.intp]) -> Any:
+            weights = some_weights(sample_weight, rows)
+            return fitted_clone(
+                classifier, X, target[rows], rng, rows=rows, weights=weights, caller="Naive.fit"
+            )
+
+        counting = None if sample_weight is None else (everyone, target, sample_weight)
         self._fit_odds(
-            lambda rows: fitted_clone(classifier, X, s[rows], rng, rows=rows),
+            fit,
             X,
             s,
             rng,
-            among=np.arange(len(s)),
+            among=everyone,
+            expanded=counting,
         )
         self.population_ = None
         if self.alpha_ is not None:
-            n_labeled = int(s.sum())
-            self.population_ = Population(self.alpha_, n_labeled, len(s) - n_labeled, self.scheme)
+            self.population_ = Population.of(self.alpha_, s, sample_weight, self.scheme)
 
     def _mends(self) -> bool:
         # Without alpha there is no chance to be positive that could be right or wrong.

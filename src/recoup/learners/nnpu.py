@@ -168,6 +168,8 @@ class NNPU(UPU):
         source="Kiryo et al. 2017, Eq. 6",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
+        uses_negatives=True,
     )
     # The authors' learning rates, 1e-3 for MNIST and 1e-5 for CIFAR-10, go with batches of 30,000
     # and of 500 rows; this is the first of them with batches of ours.

@@ -13,8 +13,9 @@ from recoup._core.checks import FloatArray, Scheme, as_numbers
 from recoup._core.constraints import Classifier, Constraints, Nothing, Number
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.population import prior_shift
+from recoup.learners._training.row_weights import some_weights
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits, margins
-from recoup.learners.base import Guard, LearnerTags, Probabilities
+from recoup.learners.base import Guard, LearnerTags, Probabilities, labels_by_name
 from recoup.priors._solvers.transform import SCORES, named_or
 
 
@@ -99,6 +100,8 @@ class Oracle(ClassifierLearner):
         source="supervised learning",
         selection="SAR",
         requires_true_labels=True,
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "classifier": named_or(Classifier(SCORES)),
@@ -124,26 +127,40 @@ class Oracle(ClassifierLearner):
         self.guard = guard
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike, *, y_true: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        y_true: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+    ) -> Self:
         """Learn from the true classes.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n, n_features)
             What the classifier takes.
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled: in a case-control design it tells the population.
-            Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled, -1 known negative: in a case-control design the
+            unlabeled rows are the population.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts, as in the other learners.
         y_true : array-like of shape (n,), default=None
             The class of each row, 1 or 0. It has a default so that scikit-learn can call ``fit``
             with X and s, but None is refused.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it. Not the true classes.
 
         Returns
         -------
         Oracle
             Itself.
         """
-        return self._fit_rows(X, s, y_true=checked_classes(y_true, "Oracle.fit"))
+        classes = checked_classes(y_true, "Oracle.fit")
+        labels = labels_by_name(s, y, self)
+        return self._fit_rows(X, labels, sample_weight=sample_weight, y_true=classes)
 
     def _fit(
         self,
@@ -151,11 +168,13 @@ class Oracle(ClassifierLearner):
         s: NDArray[np.int_],
         rng: np.random.Generator,
         y_true: NDArray[np.int_] | None = None,
+        sample_weight: FloatArray | None = None,
     ) -> None:
         assert y_true is not None
         population = np.arange(len(s)) if self.scheme == "single-sample" else np.flatnonzero(s == 0)
         classes = y_true[population]
-        share = float(classes.mean())
+        weights = some_weights(sample_weight, population)
+        share = float(np.average(classes, weights=weights))
         if share in (0.0, 1.0):
             raise InvalidInputError(
                 f"Oracle.fit needs rows of both classes in the population. Got {len(classes):,} "
@@ -163,7 +182,10 @@ class Oracle(ClassifierLearner):
             )
         self.shift_ = 0.0 if self.pi is None else prior_shift(share, float(self.pi))
         rows = _safe_indexing(X, population)
-        self.classifier_ = fitted_clone(self._chosen(rows, classes, rng), rows, classes, rng)
+        classifier = self._chosen(rows, classes, rng)
+        self.classifier_ = fitted_clone(
+            classifier, rows, classes, rng, weights=weights, caller="Oracle.fit"
+        )
 
     def _decide(self, X: Any) -> FloatArray:
         return margins(self.classifier_, X) + self.shift_

@@ -10,8 +10,9 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Nothing, Number, WholeNumber, Words
-from recoup.learners._training.loop import Select, TorchPULearner, _auc
+from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.mixup import mixed_scores, mixing_layer
+from recoup.learners._training.places import auc_of_parts
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
 from recoup.learners.base import LearnerTags, Presets
@@ -247,6 +248,7 @@ class P3Mix(TorchPULearner):
         source="Li et al. 2022",
         prior_free=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code mixes targets but no rows, for a layer that is not there; ours are mixed.
     # The warm-ups are its first 5 and 15 epochs of 40.
@@ -395,7 +397,7 @@ class P3Mix(TorchPULearner):
     def _rank_labels(self) -> float:
         """Say how high held-out labeled rows rank among the unlabeled ones, as an AUC."""
         rows = self._rows
-        return _auc(
+        return auc_of_parts(
             self._scores(rows.X, rows.held_labeled), self._scores(rows.X, rows.held_unlabeled)
         )
 

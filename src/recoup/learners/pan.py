@@ -212,6 +212,7 @@ class PAN(TorchPULearner):
         source="Hu et al. 2021",
         prior_free=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code plays another game, in which D sees no labeled row; ours is the paper's.
     presets: ClassVar[Presets] = {

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recoup._core.checks import FloatArray
 from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags, Presets
+from recoup.learners.base import LearnerTags, Presets, labels_by_name
 from recoup.learners.oracle import checked_classes
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ class PN(TorchPULearner):
         selection="SAR",
         backend="torch",
         requires_true_labels=True,
+        takes_weight=True,
+        uses_negatives=True,
     )
     presets: ClassVar[Presets] = {
         "pubench": {"epochs": 50, "patience": 5, "standardize": False},
@@ -159,11 +162,13 @@ class PN(TorchPULearner):
     def fit(
         self,
         X: Any,
-        s: ArrayLike,
+        s: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
         y_true: ArrayLike | None = None,
         oracle: tuple[Any, ArrayLike] | None = None,
         watch: Watch | None = None,
+        y: ArrayLike | None = None,
     ) -> Self:
         """Learn from the true classes.
 
@@ -171,9 +176,11 @@ class PN(TorchPULearner):
         ----------
         X : array-like or data frame of shape (n, ...)
             Numbers, without gaps: vectors, or images as (n, channels, height, width).
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled: in a case-control design it tells the population.
-            Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled, -1 known negative: in a case-control design the
+            unlabeled rows are the population.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts, as in the other learners.
         y_true : array-like of shape (n,), default=None
             The class of each row, 1 or 0. It has a default so that scikit-learn can call ``fit``
             with X and s, but None is refused.
@@ -181,6 +188,8 @@ class PN(TorchPULearner):
             Other rows to select the weights by, in place of held-out ones.
         watch : callable, optional
             Called with a :class:`Moment` after each epoch.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it. Not the true classes.
 
         Returns
         -------
@@ -189,18 +198,20 @@ class PN(TorchPULearner):
         """
         classes = checked_classes(y_true, "PN.fit")
         with self._during_fit(oracle, watch):
-            return self._fit_rows(X, s, y_true=classes)
+            labels = labels_by_name(s, y, self)
+            return self._fit_rows(X, labels, sample_weight=sample_weight, y_true=classes)
 
     def _fit(
         self,
         X: Any,
         s: NDArray[np.int_],
         rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
         y_true: NDArray[np.int_] | None = None,
     ) -> None:
         self._classes = y_true
         try:
-            super()._fit(X, s, rng)
+            super()._fit(X, s, rng, sample_weight)
         finally:
             del self._classes
 

@@ -14,8 +14,9 @@ from sklearn.utils import _safe_indexing
 from recoup._core.checks import FloatArray, as_numbers, brief
 from recoup._core.constraints import Constraints, Function, Instance, Nothing, Number, WholeNumber
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.row_weights import counted
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
-from recoup.learners.base import Guard, LearnerTags, Probabilities
+from recoup.learners.base import Guard, LearnerTags, Probabilities, labels_by_name
 from recoup.priors.conversions import label_frequency
 
 
@@ -72,7 +73,7 @@ class PropensityWeighted(ClassifierLearner):
     classifier_ : classifier
         Fitted with the weights.
     propensity_ : ndarray of shape (n,)
-        The e of the labeled and unlabeled training rows.
+        The e of the training rows.
     alpha_ : float or None
         Share of positives among the unlabeled rows, as given or estimated; None without either.
     prior_ : PriorEstimate or None
@@ -115,6 +116,8 @@ class PropensityWeighted(ClassifierLearner):
         source="Bekker et al. 2019",
         schemes=("single-sample",),
         selection="SAR",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "propensity": Instance(str, "the name of a column of X")
@@ -143,18 +146,30 @@ class PropensityWeighted(ClassifierLearner):
         self.guard = guard
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike, *, propensity: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        propensity: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n, n_features)
             What the classifier takes.
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts, as in the other learners.
         propensity : array-like of shape (n,), optional
-            The e of each row; those of unlabeled rows may be missing. It goes before the
+            The e of each row; those of rows without a label may be missing. It goes before the
             constructor's parameter of the same name.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it.
 
         Returns
         -------
@@ -163,7 +178,8 @@ class PropensityWeighted(ClassifierLearner):
         """
         caller = "PropensityWeighted.fit"
         given = None if propensity is None else as_numbers(propensity, "propensity", caller)
-        return self._fit_rows(X, s, propensity=given)
+        labels = labels_by_name(s, y, self)
+        return self._fit_rows(X, labels, sample_weight=sample_weight, propensity=given)
 
     def _fit(
         self,
@@ -171,9 +187,10 @@ class PropensityWeighted(ClassifierLearner):
         s: NDArray[np.int_],
         rng: np.random.Generator,
         propensity: FloatArray | None = None,
+        sample_weight: FloatArray | None = None,
     ) -> None:
         labeled = np.flatnonzero(s == 1)
-        self.propensity_ = self._known(X, s, propensity)
+        self.propensity_ = self._known(X, s, propensity, sample_weight)
         inverse = 1 / self.propensity_[labeled]
         features = self._features(X)
         rows = np.concatenate([labeled, np.arange(len(s))])
@@ -181,7 +198,10 @@ class PropensityWeighted(ClassifierLearner):
         weights = np.ones(len(rows))
         weights[: len(labeled)] = inverse
         weights[len(labeled) + labeled] = 1 - inverse
-        caller, classifier = "PropensityWeighted.fit", self._chosen(features, s, rng)
+        if sample_weight is not None:
+            weights = weights * sample_weight[rows]
+        classifier = self._chosen(features, (s == 1).astype(int), rng)
+        caller = "PropensityWeighted.fit"
         try:
             self.classifier_ = fitted_clone(
                 classifier, features, target, rng, rows=rows, weights=weights, caller=caller
@@ -205,7 +225,13 @@ class PropensityWeighted(ClassifierLearner):
         chances: FloatArray = expit(self._decide(X))
         return chances
 
-    def _known(self, X: Any, s: NDArray[np.int_], given: FloatArray | None) -> FloatArray:
+    def _known(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        given: FloatArray | None,
+        weights: FloatArray | None,
+    ) -> FloatArray:
         """Return e of all rows, from where it was given."""
         caller = "PropensityWeighted.fit"
         place = self._place()
@@ -220,8 +246,8 @@ class PropensityWeighted(ClassifierLearner):
         elif self.propensity is not None:
             values = np.full(len(s), float(self.propensity))
         elif self.alpha_ is not None:
-            n_labeled = int(s.sum())
-            frequency = label_frequency(self.alpha_, n_labeled, len(s) - n_labeled)
+            counts = counted(s, weights)
+            frequency = label_frequency(self.alpha_, counts.labeled, counts.unlabeled)
             values = np.full(len(s), float(frequency))
         else:
             raise InvalidInputError(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import validate_data
 
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Constraints, Flag, Nothing, Number, Several, WholeNumber, Words
@@ -17,8 +18,15 @@ from recoup.learners._training.bases import (
     GaussianBasis,
     LinearBasis,
     Moments,
+    median_distance,
     moments,
     weighted_sums,
+)
+from recoup.learners._training.row_weights import (
+    counted,
+    rows_below,
+    some_weights,
+    weighted_quantile,
 )
 from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
 from recoup.scores.folds import PUStratifiedKFold, bundle_rows
@@ -29,7 +37,6 @@ WIDTHS = (1 / 8, 1 / 4, 1 / 2, 1.0, 3 / 2, 2.0)
 RIDGES = tuple(np.logspace(-3, 1, 10).tolist())
 # One more on either side, for when the best of the others is the first or the last.
 OUTER_RIDGES = (1e-4, 1e2)
-MEDIAN_ROWS = 500
 N_BASIS, N_BASIS_LARGE, LARGE = 200, 500, 20_000
 MAX_GAUSSIAN_FEATURES = 1000
 MAX_DIRECTIONS = 1000
@@ -72,10 +79,17 @@ def ridge_solutions(matrix: FloatArray, target: FloatArray, ridges: ArrayLike) -
     return solutions
 
 
-def aul_pu(labeled: NDArray[np.bool_], scores: FloatArray) -> FloatArray:
+def aul_pu(
+    labeled: NDArray[np.bool_], scores: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Share of all rows that labeled rows are ranked above, for each column of scores."""
     from scipy.stats import rankdata
 
+    if weights is not None:
+        columns = [rows_below(column, weights) for column in scores.T]
+        total = weights[labeled].sum() * weights.sum()
+        sums = np.array([weights[labeled] @ below[labeled] for below in columns])
+        return np.asarray(sums / total, float)
     ranks = rankdata(scores, axis=0)
     areas: FloatArray = (ranks[labeled].mean(axis=0) - 0.5) / len(scores)
     return areas
@@ -152,49 +166,91 @@ class KernelRanker(PULearner):
         return (scores > 0).astype(int)
 
     @abstractmethod
-    def _system(self, labeled: Moments, unlabeled: Moments) -> tuple[FloatArray, FloatArray]:
-        """Return the matrix and the right side of the normal equations, without the ridge."""
+    def _system(
+        self, labeled: Moments, others: Moments, share: float | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the matrix and the right side of the normal equations, without the ridge.
 
-    def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        self.scaler_ = StandardScaler().fit(X)
-        rows: FloatArray = self.scaler_.transform(X)
-        labeled = s == 1
+        ``share`` is that of positives among the others, if alpha is known.
+        """
+
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        weights = sample_weight
+        self.scaler_ = StandardScaler(with_mean=not hasattr(X, "tocsr"))
+        self.scaler_.fit(X, sample_weight=weights)
+        rows = self.scaler_.transform(X)
+        labeled, counts = s == 1, counted(s, weights)
+        share = self.alpha_
+        if share is not None and counts.negative:
+            # Known negatives join the unlabeled rows, which then have fewer positives.
+            share *= counts.unlabeled / counts.others
         bases = self._bases(rows, rng)
         ridges = np.array(self._all_ridges())
         self.validation_aul_ = np.full((len(bases), len(ridges)), np.nan)
         chosen = 0, 0
         if self.validation_aul_.size > 1:
-            self.validation_aul_ = self._validated(rows, labeled, bases, ridges, rng)
+            self.validation_aul_ = self._validated(rows, labeled, weights, share, bases, rng)
             chosen = best_candidate(self.validation_aul_, n_outer=1 if self.ridges is None else 0)
         self.basis_ = bases[chosen[0]]
         self.width_ = getattr(self.basis_, "width", None)
         self.ridge_ = float(ridges[chosen[1]])
-        parts = moments(rows[labeled], self.basis_), moments(rows[~labeled], self.basis_)
-        self.coef_ = ridge_solutions(*self._system(*parts), [self.ridge_])[:, 0]
+        mine, others = (
+            moments(rows[kind], self.basis_, some_weights(weights, kind))
+            for kind in (labeled, ~labeled)
+        )
+        self.coef_ = ridge_solutions(*self._system(mine, others, share), [self.ridge_])[:, 0]
         self.threshold_ = 0.0
         if self.alpha_ is not None:
-            unlabeled_scores = weighted_sums(rows[~labeled], self.basis_, self.coef_[:, None])
-            self.threshold_ = float(np.quantile(unlabeled_scores, 1 - self.alpha_))
+            scores = weighted_sums(rows[s == 0], self.basis_, self.coef_[:, None])[:, 0]
+            unlabeled_weights = some_weights(weights, s == 0)
+            self.threshold_ = weighted_quantile(scores, 1 - self.alpha_, unlabeled_weights)
 
-    def _decide(self, X: FloatArray) -> FloatArray:
+    def _decide(self, X: Any) -> FloatArray:
         rows = self.scaler_.transform(X)
         return weighted_sums(rows, self.basis_, self.coef_[:, None])[:, 0] - self.threshold_
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that rows may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "gaussian"
+        return tags
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        self._check_unmasked(X, reset)
+        if hasattr(X, "tocsr") and self.kernel == "gaussian":
+            raise InvalidInputError(
+                f"{type(self).__name__} takes sparse rows with kernel='linear' or 'auto': a "
+                f"Gaussian kernel has no use for zeros. Got {type(X).__name__} and "
+                f"kernel='gaussian'. Pass X.toarray() if it fits into memory."
+            )
+        # Where training rows were centered, sparse ones cannot be.
+        taken = "csr" if reset or not self.scaler_.with_mean else False
+        return validate_data(self, X, dtype=np.float64, accept_sparse=taken, reset=reset)
 
     def _all_ridges(self) -> tuple[float, ...]:
         if self.ridges is not None:
             return tuple(sorted(self.ridges))
         return (OUTER_RIDGES[0], *RIDGES, OUTER_RIDGES[1])
 
-    def _bases(self, rows: FloatArray, rng: np.random.Generator) -> list[Any]:
+    def _bases(self, rows: Any, rng: np.random.Generator) -> list[Any]:
         """Return the bases to choose from, the widest last."""
         n, d = rows.shape
-        linear = d > MAX_GAUSSIAN_FEATURES if self.kernel == "auto" else self.kernel == "linear"
+        sparse = hasattr(rows, "tocsr")
+        linear = self.kernel == "linear"
+        if self.kernel == "auto":
+            linear = sparse or d > MAX_GAUSSIAN_FEATURES
         if linear:
             if d <= MAX_DIRECTIONS:
                 return [LinearBasis(np.eye(d))]
             # The best weights lie in the span of the rows; some of them span enough of it.
             some = rows[rng.choice(n, min(MAX_DIRECTIONS, n), replace=False)]
-            return [LinearBasis(np.linalg.qr(some.T)[0])]
+            return [LinearBasis(np.linalg.qr((some.toarray() if sparse else some).T)[0])]
         n_basis = self.n_basis
         if n_basis == "auto":
             n_basis = N_BASIS if n <= LARGE else N_BASIS_LARGE
@@ -204,10 +260,11 @@ class KernelRanker(PULearner):
 
     def _validated(
         self,
-        rows: FloatArray,
+        rows: Any,
         labeled: NDArray[np.bool_],
+        weights: FloatArray | None,
+        share: float | None,
         bases: list[Any],
-        ridges: FloatArray,
         rng: np.random.Generator,
     ) -> FloatArray:
         """Return the mean AUL on held-out rows of every basis with every ridge."""
@@ -217,42 +274,48 @@ class KernelRanker(PULearner):
             [test for _, test in PUStratifiedKFold(n_folds, random_state=rng).split(rows, labeled)]
             for _ in range(repeats)
         ]
-        found = np.empty((len(bases), len(ridges)))
+        found = np.empty((len(bases), len(self._all_ridges())))
         for number, basis in enumerate(bases):
             areas = [
                 area
                 for folds in splits
-                for area in self._areas(rows, labeled, basis, ridges, folds)
+                for area in self._areas(rows, labeled, weights, share, basis, folds)
             ]
             found[number] = np.mean(areas, axis=0)
         return found
 
     def _areas(
         self,
-        rows: FloatArray,
+        rows: Any,
         labeled: NDArray[np.bool_],
+        weights: FloatArray | None,
+        share: float | None,
         basis: Any,
-        ridges: FloatArray,
         folds: list[NDArray[np.intp]],
     ) -> Iterator[FloatArray]:
         """Yield for each fold the AUL of every ridge, from models of the other folds."""
-        kinds = labeled, ~labeled
-        parts = [[moments(rows[fold[kind[fold]]], basis) for kind in kinds] for fold in folds]
+        ridges = self._all_ridges()
+
+        def summed(places: NDArray[np.intp]) -> Moments:
+            return moments(rows[places], basis, some_weights(weights, places))
+
+        parts = [[summed(fold[kind[fold]]) for kind in (labeled, ~labeled)] for fold in folds]
         for number, fold in enumerate(folds):
             others = [part for other, part in enumerate(parts) if other != number]
             # Adding the other folds up is exact where subtracting this one would cancel.
-            training = [_sum(kind) for kind in zip(*others, strict=True)]
-            weights = ridge_solutions(*self._system(*training), ridges)
-            yield aul_pu(labeled[fold], weighted_sums(rows[fold], basis, weights))
+            first, second = (_sum(kind) for kind in zip(*others, strict=True))
+            solutions = ridge_solutions(*self._system(first, second, share), ridges)
+            scores = weighted_sums(rows[fold], basis, solutions)
+            yield aul_pu(labeled[fold], scores, some_weights(weights, fold))
 
-    def _possible_folds(self, rows: FloatArray, labeled: NDArray[np.bool_]) -> int:
-        copies = bundle_rows(rows, None, len(rows), type(self).__name__)
+    def _possible_folds(self, rows: Any, labeled: NDArray[np.bool_]) -> int:
+        copies = bundle_rows(rows, None, len(labeled), type(self).__name__)
         different = [len(np.unique(copies[kind])) for kind in (labeled, ~labeled)]
         if min(different) < 2:
             raise InvalidInputError(
                 f"{type(self).__name__}.fit needs two different labeled and two different "
                 f"unlabeled rows to choose width and ridge on held-out ones. Got {different[0]:,} "
-                f"and {different[1]:,} in {len(rows):,} samples, copies of a row counted once. "
+                f"and {different[1]:,} in {len(labeled):,} samples, copies of a row counted once. "
                 f"Pass one of widths and one of ridges to choose nothing."
             )
         return min(int(self.n_folds), *different)
@@ -276,7 +339,8 @@ class PUAUL(KernelRanker):
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
         as ``"bbe"``. Only ``predict`` needs it; the ranking does not change.
     kernel : {"gaussian", "linear", "auto"}, default="auto"
-        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features and linear beyond.
+        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features, and linear beyond
+        and for sparse rows.
     n_basis : int or "auto", default="auto"
         Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
         published, or 500 above 20,000 rows. Time grows with its square.
@@ -346,6 +410,8 @@ class PUAUL(KernelRanker):
     ``decision_function`` gives rankings: there is no ``predict_proba``. With alpha its zero lies
     where a share alpha of the unlabeled training rows is above it.
 
+    Known negatives are some of the rows that labeled ones are ranked above.
+
     Time is of order :math:`n b^2` for each width, and memory beyond the rows of order
     :math:`b^2`, with b basis functions: rows are taken in blocks.
 
@@ -372,6 +438,8 @@ class PUAUL(KernelRanker):
         family="ranking",
         cost="n b^2 per width, b basis functions",
         source="AUL is a better optimization metric in PU learning, section 5",
+        takes_weight=True,
+        uses_negatives=True,
     )
 
     def __init__(
@@ -401,8 +469,10 @@ class PUAUL(KernelRanker):
             random_state=random_state,
         )
 
-    def _system(self, labeled: Moments, unlabeled: Moments) -> tuple[FloatArray, FloatArray]:
-        return aul_system(labeled, unlabeled)
+    def _system(
+        self, labeled: Moments, others: Moments, share: float | None
+    ) -> tuple[FloatArray, FloatArray]:
+        return aul_system(labeled, others)
 
 
 class PUAUC(KernelRanker):
@@ -426,7 +496,8 @@ class PUAUC(KernelRanker):
         Whether the pairs of each labeled row with itself count in :math:`H_{LL}`, as in the
         authors' code. Without them the estimate is unbiased.
     kernel : {"gaussian", "linear", "auto"}, default="auto"
-        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features and linear beyond.
+        What rows are compared by. ``"auto"`` is Gaussian up to 1000 features, and linear beyond
+        and for sparse rows.
     n_basis : int or "auto", default="auto"
         Number b of centres of the Gaussian kernel, drawn from the rows. ``"auto"`` takes 200, as
         published, or 500 above 20,000 rows. Time grows with its square.
@@ -493,6 +564,9 @@ class PUAUC(KernelRanker):
 
     Notes
     -----
+    Known negatives join the unlabeled rows, whose share of positives falls accordingly: pairs with
+    them count as those with negatives among the unlabeled rows do.
+
     The matrix is a difference, and with few rows it may have negative eigenvalues, by which the
     scores would run wild; they are set to zero, where the authors' code solves as it is.
 
@@ -519,6 +593,8 @@ class PUAUC(KernelRanker):
         cost="n b^2 per width, b basis functions",
         source="Sakai et al. 2018, section 3",
         needs_alpha=True,
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {"self_pairs": Flag()}
     alpha_: float
@@ -552,8 +628,11 @@ class PUAUC(KernelRanker):
         )
         self.self_pairs = self_pairs
 
-    def _system(self, labeled: Moments, unlabeled: Moments) -> tuple[FloatArray, FloatArray]:
-        return auc_system(labeled, unlabeled, self.alpha_, self_pairs=self.self_pairs)
+    def _system(
+        self, labeled: Moments, others: Moments, share: float | None
+    ) -> tuple[FloatArray, FloatArray]:
+        assert share is not None
+        return auc_system(labeled, others, share, self_pairs=self.self_pairs)
 
 
 def best_candidate(areas: FloatArray, n_outer: int) -> tuple[int, int]:
@@ -575,19 +654,6 @@ def _highest(areas: FloatArray, first: int, last: int) -> tuple[int, int]:
     flipped = np.round(areas[:, first:last], 12).T[::-1, ::-1]
     column, row = np.unravel_index(np.argmax(flipped), flipped.shape)
     return len(areas) - 1 - int(row), last - 1 - int(column)
-
-
-def median_distance(rows: FloatArray, rng: np.random.Generator) -> float:
-    """Median distance between some rows; of those apart, where most are copies."""
-    from scipy.spatial.distance import pdist
-
-    some = rows[rng.choice(len(rows), min(MEDIAN_ROWS, len(rows)), replace=False)]
-    distances = pdist(some)
-    median = float(np.median(distances)) if len(distances) else 0.0
-    if median > 0:
-        return median
-    apart = distances[distances > 0]
-    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def _sum(parts: Sequence[Moments]) -> Moments:

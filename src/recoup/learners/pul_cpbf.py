@@ -284,6 +284,7 @@ class PULCPBF(TorchPULearner):
         source="Li et al. 2024",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code has no fence and learns from the true classes; all but its epochs stays ours.
     presets: ClassVar[Presets] = {

@@ -233,6 +233,7 @@ class PULDA(AligningLearner):
         source="Jiang et al. 2023",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench warms up by calling unlabeled rows negative, without which its smooth distance calls
     # all digits positive; alignment and distance stay ours.

@@ -156,6 +156,8 @@ class PUSB(NNPU):
         needs_alpha=True,
         selection="SAR",
         backend="torch",
+        takes_weight=True,
+        uses_negatives=True,
     )
     # PU-Bench's code has no threshold, which is what makes the method; ours stays.
     presets: ClassVar[Presets] = {

@@ -268,6 +268,7 @@ class RobustPU(NNPU):
         source="Zhu et al. 2023",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # In PU-Bench's code one mean over all rows calls everything negative; the balance stays ours.
     presets: ClassVar[Presets] = {

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Classifier, Constraints, Nothing, Number, WholeNumber
 from recoup.exceptions import RecoupWarning
+from recoup.learners._training.row_weights import counted, some_weights
 from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
 from recoup.priors.conversions import alpha_from_pooled
 from recoup.priors.sar_em import PROPENSITY_FEATURES, fit_both, propensity_columns
@@ -63,7 +64,7 @@ class SAREM(PULearner):
     posterior_model_ : fitted model
         What h was learned with: the classifier, on the rows as it needs them.
     propensity_ : ndarray of shape (n,)
-        The e(x) of the labeled and unlabeled training rows.
+        The e(x) of the training rows.
     alpha_ : float
         Share of positives among the unlabeled rows that follows from h.
     prior_ : None
@@ -112,6 +113,8 @@ class SAREM(PULearner):
         estimates_alpha=True,
         schemes=("single-sample",),
         selection="SAR",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "propensity_features": PROPENSITY_FEATURES,
@@ -150,7 +153,13 @@ class SAREM(PULearner):
         decisions = self._decide(X)
         return np.column_stack([expit(-decisions), expit(decisions)])
 
-    def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+    def _fit(
+        self,
+        X: FloatArray,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
         chosen = propensity_columns(X, self.propensity_features, "SAREM.fit")
         found = fit_both(
             X,
@@ -161,14 +170,16 @@ class SAREM(PULearner):
             max_iter=self.max_iter,
             tol=self.tol,
             rng=rng,
+            weights=sample_weight,
         )
         if not found.converged:
             warnings.warn(f"SAREM: {found.doubt}", RecoupWarning, stacklevel=4)
         found.posterior_model.forget_rows()
         self.posterior_model_ = found.posterior_model
         self.propensity_, self.n_iter_ = found.propensity, len(found.trace) - 1
-        n_labeled = int(s.sum())
-        alpha = alpha_from_pooled(found.posterior.mean(), n_labeled, len(s) - n_labeled)
+        sample, counts = s >= 0, counted(s, sample_weight)
+        pooled = np.average(found.posterior[sample], weights=some_weights(sample_weight, sample))
+        alpha = alpha_from_pooled(pooled, counts.labeled, counts.unlabeled)
         self.alpha_ = float(np.clip(alpha, 0.0, 1.0))
 
     def _decide(self, X: FloatArray) -> FloatArray:

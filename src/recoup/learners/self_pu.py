@@ -309,6 +309,7 @@ class SelfPU(TorchPULearner):
         source="Chen et al. 2020, Self-PU",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench's code trains trusted positives as negatives, which is a slip; ours stays. It has
     # neither agreement nor calibration, and chooses rows every other epoch.

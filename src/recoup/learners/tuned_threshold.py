@@ -15,7 +15,7 @@ from recoup._core.checks import FloatArray, Scheme, brief
 from recoup._core.prior import Prior, estimation_method
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
-from recoup.learners.base import checked_labels, estimated_prior
+from recoup.learners.base import checked_labels, estimated_prior, labels_by_name
 from recoup.metrics.area import aul
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism_of_best
 from recoup.metrics.curve_results import MetricCurve
@@ -142,19 +142,28 @@ class TunedThreshold(WrappingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike, audit: Any = None) -> TunedThreshold:
+    def fit(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        audit: Any = None,
+        *,
+        y: ArrayLike | None = None,
+    ) -> TunedThreshold:
         """Choose the threshold from out-of-fold scores, then fit the classifier on all rows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
             What the classifier takes.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
         audit : Audit, optional
             Rows of X that somebody checked (:mod:`recoup.audit`), by their positions. They may
             have been drawn by other scores, or blindly. The metric at every threshold then comes
             from the answers, whatever the labels are, and alpha may be left out.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it.
 
         Returns
         -------
@@ -164,7 +173,7 @@ class TunedThreshold(WrappingClassifier):
         caller = "TunedThreshold.fit"
         _check_audit(audit, caller)
         settings = self._checked_settings(caller, audit)
-        s = checked_labels(s, caller)
+        s = checked_labels(labels_by_name(s, y, self), caller)
         target = (s == 1).astype(int)
         self.response_method_ = _response_method(self.estimator, caller)
 
@@ -207,17 +216,26 @@ class TunedThreshold(WrappingClassifier):
         labels: NDArray[np.int_] = (self._scores(X) >= self.threshold_).astype(int)
         return labels
 
-    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y: ArrayLike | None = None,
+    ) -> float:
         """Return the area under the lift curve (AUL), for which no prior is needed.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
             Rows that were not trained on.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
             How much each row counts. By default all count alike.
+        y : array-like of shape (n,), optional
+            Another name for s.
 
         Returns
         -------
@@ -225,6 +243,7 @@ class TunedThreshold(WrappingClassifier):
             From 0 to 1; 1/2 for scores that say nothing.
         """
         check_is_fitted(self)
+        s = labels_by_name(s, y, self, "score")
         settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
         if self.prior_ is not None:
             settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}

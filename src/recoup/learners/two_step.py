@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, check_array
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Classifier, Constraints, Number, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
+from recoup.learners._training.row_weights import some_weights, weighted_quantile
 from recoup.learners.around_classifiers import (
     ClassifierLearner,
     class_weights,
@@ -82,7 +83,8 @@ class TwoStep(ClassifierLearner):
     classifier_ : classifier
         That of the second step.
     reliable_negatives_ : ndarray of int
-        Places among the labeled and unlabeled rows of those that the first step found.
+        Places among the rows that count of those that the first step found; known negatives are
+        negative without it.
     n_iter_ : int
         Which classifier of the second step was taken; 1 is the first.
     alpha_ : None
@@ -130,6 +132,8 @@ class TwoStep(ClassifierLearner):
         family="classical",
         cost="a few fits",
         source="Liu et al. 2002; Li and Liu 2003",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "mode": Words(*get_args(Mode)),
@@ -167,21 +171,29 @@ class TwoStep(ClassifierLearner):
     def _gives_chances(self) -> bool:
         return False
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        classifier = self._chosen(X, s, rng)
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        weights, target = sample_weight, (s == 1).astype(int)
+        classifier = self._chosen(X, target, rng)
         if self.mode == "spy":
-            surely_negative = self._outscored_by_spies(classifier, X, s, rng)
+            surely_negative = self._outscored_by_spies(classifier, X, target, weights, rng)
         else:
-            surely_negative = nearer_to_unlabeled(X, s)
+            surely_negative = nearer_to_unlabeled(X, target, weights)
         negative = surely_negative & (s == 0)
+        self.reliable_negatives_ = np.flatnonzero(negative)
+        negative = negative | (s == -1)
         if not negative.any():
             raise InvalidInputError(
                 f"TwoStep.fit found no unlabeled row that is surely negative: labeled and "
                 f"unlabeled rows look alike to mode={self.mode!r}. Use the other mode, or for "
                 f"'spy' a higher noise than {self.noise:g}."
             )
-        self.reliable_negatives_ = np.flatnonzero(negative)
-        first = model = self._second_step(classifier, X, s, negative, rng)
+        first = model = self._second_step(classifier, X, target, weights, negative, rng)
         self.n_iter_ = 1
         while True:
             called_negative = margins(model, X) <= 0
@@ -189,16 +201,23 @@ class TwoStep(ClassifierLearner):
             if not added.any() or self.n_iter_ > self.max_iter:
                 break
             negative = negative | added
-            model = self._second_step(classifier, X, s, negative, rng)
+            model = self._second_step(classifier, X, target, weights, negative, rng)
             self.n_iter_ += 1
         self.classifier_ = model
-        if np.mean(called_negative[s == 1]) > MOST_MISSED:
+        labeled = s == 1
+        missed = np.average(called_negative[labeled], weights=some_weights(weights, labeled))
+        if missed > MOST_MISSED:
             self.classifier_, self.n_iter_ = first, 1
 
     def _outscored_by_spies(
-        self, classifier: Any, X: Any, s: NDArray[np.int_], rng: np.random.Generator
+        self,
+        classifier: Any,
+        X: Any,
+        target: NDArray[np.int_],
+        weights: FloatArray | None,
+        rng: np.random.Generator,
     ) -> NDArray[np.bool_]:
-        labeled = np.flatnonzero(s == 1)
+        labeled = np.flatnonzero(target == 1)
         if len(labeled) < 2:
             raise InvalidInputError(
                 "TwoStep.fit needs two labeled rows at least: one is a spy, the others teach. "
@@ -206,28 +225,31 @@ class TwoStep(ClassifierLearner):
             )
         n_spies = min(max(round(float(self.spy_share) * len(labeled)), 1), len(labeled) - 1)
         spies = rng.choice(labeled, n_spies, replace=False)
-        target = s.copy()
-        target[spies] = 0
-        scores = margins(fitted_clone(classifier, X, target, rng), X)
-        below: NDArray[np.bool_] = scores < np.quantile(scores[spies], float(self.noise))
+        hiding = target.copy()
+        hiding[spies] = 0
+        model = fitted_clone(classifier, X, hiding, rng, weights=weights, caller="TwoStep.fit")
+        scores = margins(model, X)
+        limit = weighted_quantile(scores[spies], float(self.noise), some_weights(weights, spies))
+        below: NDArray[np.bool_] = scores < limit
         return below
 
     def _second_step(
         self,
         classifier: Any,
         X: Any,
-        s: NDArray[np.int_],
+        target: NDArray[np.int_],
+        weights: FloatArray | None,
         negative: NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> Any:
-        rows = np.flatnonzero((s == 1) | negative)
+        rows = np.flatnonzero((target == 1) | negative)
         return fitted_clone(
             classifier,
             X,
-            s[rows],
+            target[rows],
             rng,
             rows=rows,
-            weights=class_weights(s[rows], 1.0),
+            weights=class_weights(target[rows], 1.0, some_weights(weights, rows)),
             caller="TwoStep.fit",
         )
 
@@ -235,14 +257,18 @@ class TwoStep(ClassifierLearner):
         return margins(self.classifier_, X)
 
 
-def nearer_to_unlabeled(X: Any, s: NDArray[np.int_]) -> NDArray[np.bool_]:
-    """Tell which rows have a smaller angle to Rocchio's prototype of the unlabeled rows."""
+def nearer_to_unlabeled(
+    X: Any, s: NDArray[np.int_], weights: FloatArray | None = None
+) -> NDArray[np.bool_]:
+    """Tell which rows have a smaller angle to Rocchio's prototype of those without a label."""
     rows = check_array(X, accept_sparse="csr", dtype=np.float64)
-    scaler = MaxAbsScaler() if hasattr(rows, "tocsr") else StandardScaler()
-    directions = normalize(scaler.fit_transform(rows))
+    if hasattr(rows, "tocsr"):
+        scaled = MaxAbsScaler().fit_transform(rows)
+    else:
+        scaled = StandardScaler().fit(rows, sample_weight=weights).transform(rows)
+    directions = normalize(scaled)
     labeled, unlabeled = (
-        np.asarray(_safe_indexing(directions, np.flatnonzero(s == kind)).mean(axis=0)).ravel()
-        for kind in (1, 0)
+        _mean_row(directions, np.flatnonzero(s == kind), weights) for kind in (1, 0)
     )
     prototypes = np.column_stack(
         [OWN * labeled - OTHER * unlabeled, OWN * unlabeled - OTHER * labeled]
@@ -250,3 +276,13 @@ def nearer_to_unlabeled(X: Any, s: NDArray[np.int_]) -> NDArray[np.bool_]:
     nearness = np.asarray(directions @ normalize(prototypes, axis=0))
     nearer: NDArray[np.bool_] = nearness[:, 1] > nearness[:, 0]
     return nearer
+
+
+def _mean_row(rows: Any, places: NDArray[np.intp], weights: FloatArray | None) -> FloatArray:
+    """Return the mean of some rows, by their weights if they have any."""
+    some = _safe_indexing(rows, places)
+    if weights is None:
+        return np.asarray(some.mean(axis=0)).ravel()
+    count = weights[places]
+    mean: FloatArray = np.asarray(some.T @ count).ravel() / count.sum()
+    return mean

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from recoup._core.constraints import Constraints, Words
 from recoup.learners._training.loop import Select, TorchPULearner
-from recoup.learners._training.risks import Loss, pu_risks
+from recoup.learners._training.risks import Loss, pnu_risk, pu_risks
 from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.base import LearnerTags, Presets
 
@@ -152,6 +152,8 @@ class UPU(TorchPULearner):
         source="du Plessis et al. 2014",
         needs_alpha=True,
         backend="torch",
+        takes_weight=True,
+        uses_negatives=True,
     )
     presets: ClassVar[Presets] = {
         "pubench": {"patience": 10, "standardize": False},
@@ -164,10 +166,18 @@ class UPU(TorchPULearner):
     loss: Loss = "sigmoid"
 
     def _stages(self) -> list[Stage]:
-        return [Stage(self._loss, self.epochs, self.learning_rate, self.weight_decay)]
+        self._known = self._rows.share_of_known(self.pi_)
+        return [
+            Stage(self._loss, self.epochs, self.learning_rate, self.weight_decay, negatives=True)
+        ]
 
     def _loss(self, batch: Batch) -> Tensor:
-        return self._risk(*batch.scores())
+        labeled, population, negative = batch.all_scores()
+        risk = self._risk(labeled, population)
+        if not len(negative):
+            return risk
+        assert self.pi_ is not None
+        return pnu_risk(risk, labeled, negative, self.pi_, self._known, self.loss)
 
     def _risk(self, labeled: Tensor, population: Tensor) -> Tensor:
         """Turn the scores of two batches into the number to minimize."""

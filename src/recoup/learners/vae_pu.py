@@ -295,6 +295,7 @@ class VAEPU(GeneratingLearner):
         needs_alpha=True,
         selection="SAR",
         backend="torch",
+        takes_weight=True,
     )
     # PU-Bench trains up to 300 epochs; ours, which have larger batches, stay as many.
     # PU-Bench's code ends before its classifier has been trained; stages and batches stay ours.

@@ -181,6 +181,7 @@ class VPU(TorchPULearner):
         source="Chen et al. 2020",
         prior_free=True,
         backend="torch",
+        takes_weight=True,
     )
     # In PU-Bench's code the weight of mixed points is the drawn share itself, and Phi is not
     # divided by its largest value: slips, so that ours stay.

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Classifier, Constraints, Nothing, Number, Several, WholeNumber
 from recoup.learners._training.population import EDGE, Population
+from recoup.learners._training.row_weights import counted, some_weights
 from recoup.learners.around_classifiers import (
     RescalingLearner,
     class_weights,
@@ -26,14 +27,32 @@ WEIGHTS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4)
 
 
 def lee_liu_criterion(
-    labeled_called: NDArray[np.bool_], population_called: NDArray[np.bool_]
+    labeled_called: NDArray[np.bool_],
+    population_called: NDArray[np.bool_],
+    labeled_weights: FloatArray | None = None,
+    population_weights: FloatArray | None = None,
 ) -> float:
     r"""Squared recall over the share that is called positive; 0 where nothing is.
 
     It equals precision times recall, divided by the share of positives, and so grows with both.
     """
-    share = float(np.mean(population_called))
-    return float(np.mean(labeled_called)) ** 2 / share if share > 0 else 0.0
+    share = float(np.average(population_called, weights=population_weights))
+    recall = float(np.average(labeled_called, weights=labeled_weights))
+    return recall**2 / share if share > 0 else 0.0
+
+
+def fair_ratio(population: Population) -> float:
+    """Return what labeled rows must count, per unit on the others, for f to be fair.
+
+    It is above zero then where a row of the population is more likely positive than not.
+    """
+    alpha, n_labeled, n_unlabeled, scheme, n_negative = population
+    if not n_negative:
+        return 2 * alpha + (n_labeled / n_unlabeled if scheme == "single-sample" else 0.0)
+    pi, hidden = population.pi, alpha * n_unlabeled
+    negatives = n_unlabeled - hidden + n_negative
+    at_the_border = hidden + negatives * pi / max(1 - pi, EDGE)
+    return at_the_border / (n_unlabeled + n_negative)
 
 
 class Weighted(RescalingLearner):
@@ -97,7 +116,7 @@ class Weighted(RescalingLearner):
     criterion_ : ndarray or None
         What each of ``weights`` reached on held-out rows; None where there was no choice.
     label_odds_ : float
-        Labeled rows per unlabeled row.
+        Labeled rows per row without a label.
     population_ : Population or None
         What turns logits into probabilities; None without alpha.
     alpha_ : float or None
@@ -148,6 +167,8 @@ class Weighted(RescalingLearner):
         family="classical",
         cost="one fit, more without alpha",
         source="Lee and Liu 2003; Liu et al. 2003",
+        takes_weight=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "classifier": named_or(Classifier(SCORES)),
@@ -184,61 +205,78 @@ class Weighted(RescalingLearner):
     def _gives_chances(self) -> bool:
         return super()._gives_chances() and getattr(self, "alpha_", self.alpha) is not None
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
-        classifier = self._chosen(X, s, rng)
-        n_labeled = int(s.sum())
-        self.label_odds_ = n_labeled / (len(s) - n_labeled)
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
+        target = (s == 1).astype(int)
+        classifier = self._chosen(X, target, rng)
+        counts = counted(s, sample_weight)
+        self.label_odds_ = counts.labeled / counts.others
         self.population_, self.criterion_ = None, None
         if self.alpha_ is not None:
-            self.population_ = Population(self.alpha_, n_labeled, len(s) - n_labeled, self.scheme)
-            among = self.label_odds_ if self.scheme == "single-sample" else 0.0
-            self.weight_ = max(2 * self.alpha_ + among, EDGE)
+            self.population_ = Population.of(self.alpha_, s, sample_weight, self.scheme)
+            self.weight_ = max(fair_ratio(self.population_), EDGE)
         else:
             candidates = WEIGHTS if self.weights is None else self.weights
             if len(candidates) > 1:
-                self.criterion_ = self._tried(classifier, X, s, candidates, rng)
+                self.criterion_ = self._tried(classifier, X, s, sample_weight, candidates, rng)
             best = 0 if self.criterion_ is None else int(np.argmax(self.criterion_))
             self.weight_ = float(candidates[best])
-        ratio = self.weight_
-        everyone = np.arange(len(s))
-        self._fit_odds(
-            lambda rows: self._fitted(classifier, _safe_indexing(X, rows), s[rows], ratio, rng),
-            X,
-            s,
-            rng,
-            among=everyone,
-            expanded=(everyone, s, class_weights(s, ratio)),
-        )
+        ratio, everyone = self.weight_, np.arange(len(s))
+
+        def fit(rows: NDArray[np.intp]) -> Any:
+            weights = some_weights(sample_weight, rows)
+            chosen = _safe_indexing(X, rows)
+            return self._fitted(classifier, chosen, target[rows], weights, ratio, rng)
+
+        balanced = class_weights(target, ratio, sample_weight)
+        self._fit_odds(fit, X, s, rng, among=everyone, expanded=(everyone, target, balanced))
 
     def _fitted(
         self,
         classifier: Any,
         X: Any,
-        s: NDArray[np.int_],
+        target: NDArray[np.int_],
+        weights: FloatArray | None,
         ratio: float,
         rng: np.random.Generator,
     ) -> Any:
-        return fitted_clone(
-            classifier, X, s, rng, weights=class_weights(s, ratio), caller="Weighted.fit"
-        )
+        balanced = class_weights(target, ratio, weights)
+        return fitted_clone(classifier, X, target, rng, weights=balanced, caller="Weighted.fit")
 
     def _tried(
         self,
         classifier: Any,
         X: Any,
         s: NDArray[np.int_],
+        weights: FloatArray | None,
         candidates: Sequence[float],
         rng: np.random.Generator,
     ) -> FloatArray:
         """Return the criterion of every candidate, from rows that its models have not seen."""
+        target = (s == 1).astype(int)
         called = np.empty((len(candidates), len(s)), bool)
         for train, test in PUStratifiedKFold(self.n_folds, random_state=rng).split(X, s):
             rows, others = _safe_indexing(X, train), _safe_indexing(X, test)
             for number, ratio in enumerate(candidates):
-                model = self._fitted(classifier, rows, s[train], float(ratio), rng)
+                model = self._fitted(
+                    classifier,
+                    rows,
+                    target[train],
+                    some_weights(weights, train),
+                    float(ratio),
+                    rng,
+                )
                 called[number, test] = margins(model, others) > 0
         population = s == 0 if self.scheme == "case-control" else np.ones(len(s), bool)
-        return np.array([lee_liu_criterion(each[s == 1], each[population]) for each in called])
+        counts = [some_weights(weights, group) for group in (s == 1, population)]
+        return np.array(
+            [lee_liu_criterion(each[s == 1], each[population], *counts) for each in called]
+        )
 
     def _decide(self, X: Any) -> FloatArray:
         if self.label_knots_ is None:

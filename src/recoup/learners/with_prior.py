@@ -16,7 +16,7 @@ from recoup._core.prior import estimation_method
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
-from recoup.learners.base import checked_labels, estimated_prior
+from recoup.learners.base import checked_labels, estimated_prior, labels_by_name
 from recoup.metrics.area import aul
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import PriorEstimate
@@ -136,15 +136,17 @@ class WithPrior(WrappingClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike) -> WithPrior:
+    def fit(self, X: Any, s: ArrayLike | None = None, *, y: ArrayLike | None = None) -> WithPrior:
         """Estimate alpha from out-of-fold scores, then fit the classifier on all rows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
             What the classifier takes.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it.
 
         Returns
         -------
@@ -153,7 +155,7 @@ class WithPrior(WrappingClassifier):
         """
         caller = "WithPrior.fit"
         method = self._checked_method(caller)
-        s = checked_labels(s, caller)
+        s = checked_labels(labels_by_name(s, y, self), caller)
         self.prior_: PriorEstimate = self._estimated(X, s, method, caller)
         self.alpha_, self.beta_ = self.prior_.alpha, self.prior_.beta
         self._fit_wrapped(X, s)
@@ -176,17 +178,26 @@ class WithPrior(WrappingClassifier):
         labels: NDArray[np.int_] = self.classifier_.predict(X)
         return labels
 
-    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y: ArrayLike | None = None,
+    ) -> float:
         """Return the area under the lift curve (AUL), for which clean labels need no prior.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame with n rows
             Rows that were not trained on.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
             How much each row counts. By default all count alike.
+        y : array-like of shape (n,), optional
+            Another name for s.
 
         Returns
         -------
@@ -194,6 +205,7 @@ class WithPrior(WrappingClassifier):
             From 0 to 1; 1/2 for scores that say nothing.
         """
         check_is_fitted(self)
+        s = labels_by_name(s, y, self, "score")
         if hasattr(self.classifier_, "predict_proba"):
             scores = self.predict_proba(X)[:, 1]
         else:

@@ -233,6 +233,7 @@ def fit_both(
     max_iter: int,
     tol: float,
     rng: np.random.Generator,
+    weights: FloatArray | None = None,
 ) -> FittedBoth:
     """Fit h on X and e on the chosen columns in turn, until neither moves any more.
 
@@ -243,7 +244,7 @@ def fit_both(
     chosen : ndarray of shape (n, k)
         Features of the propensity e.
     s : ndarray of shape (n,)
-        1 labeled, 0 unlabeled.
+        1 labeled, 0 unlabeled, -1 known negative.
     classifier, propensity_model : classifier or None
         Models of h and e. None: logistic regression.
     max_iter : int
@@ -252,6 +253,8 @@ def fit_both(
         When to stop, as in :class:`SAREMPrior`.
     rng : Generator
         Source of the seeds of models that have a ``random_state``.
+    weights : ndarray of shape (n,), optional
+        How much each row counts; by default all count alike.
 
     Returns
     -------
@@ -259,20 +262,27 @@ def fit_both(
     """
     posterior_of = _model(classifier, X, rng)
     propensity_of = _model(propensity_model, chosen, rng)
-    labeled, n = s == 1, len(s)
-    share = labeled.mean()
+    labeled, negative = s == 1, s == -1
+    counts = np.ones(len(s)) if weights is None else weights
+    n, share = counts.sum(), np.average(labeled, weights=weights)
+    target = labeled.astype(float)
+
+    def positive(unlabeled: FloatArray) -> FloatArray:
+        # Where the class is known there is nothing to expect.
+        return np.select([labeled, negative], [1.0, 0.0], unlabeled)
+
     # Start as published: unlabeled rows taken as negatives, both groups of equal weight.
-    h = posterior_of.fit(labeled.astype(float), np.where(labeled, 1 - share, share))
-    e = propensity_of.fit(labeled.astype(float), np.where(labeled, 1.0, h))
-    trace, slopes, converged = [_log_likelihood(h, e, labeled)], [], False
+    h = posterior_of.fit(target, counts * np.where(labeled, 1 - share, share))
+    e = propensity_of.fit(target, counts * positive(h))
+    trace, slopes, converged = [_log_likelihood(h, e, s, counts)], [], False
     while not converged and len(trace) <= max_iter:
         # Expectation: P(y=1 | s=0, x). The denominator is at least 2 * EDGE, both being clipped.
-        q = np.where(labeled, 1.0, h * (1 - e) / (1 - h * e))
+        q = positive(h * (1 - e) / (1 - h * e))
         before = e
-        e = propensity_of.fit(labeled.astype(float), q)
-        h = posterior_of.fit(q, np.ones(n))
-        trace.append(_log_likelihood(h, e, labeled))
-        slopes.append(float(np.abs(e - before)[~labeled].mean()))
+        e = propensity_of.fit(target, counts * q)
+        h = posterior_of.fit(q, counts)
+        trace.append(_log_likelihood(h, e, s, counts))
+        slopes.append(float(np.abs(e - before)[s == 0].mean()))
         if len(slopes) >= WINDOW:
             gain = (trace[-1] - trace[-1 - WINDOW]) / n
             converged = bool(np.mean(slopes[-WINDOW:]) < tol and gain < tol)
@@ -307,9 +317,10 @@ def propensity_columns(X: FloatArray, features: Sequence[int] | None, caller: st
     return X[:, places]
 
 
-def _log_likelihood(h: FloatArray, e: FloatArray, labeled: NDArray[np.bool_]) -> float:
+def _log_likelihood(h: FloatArray, e: FloatArray, s: NDArray[np.int_], counts: FloatArray) -> float:
     chance = h * e
-    return float(np.log(np.where(labeled, chance, 1 - chance)).sum())
+    each = np.log(np.select([s == 1, s == -1], [chance, 1 - h], 1 - chance))
+    return float((counts * each).sum())
 
 
 class _Model(Protocol):

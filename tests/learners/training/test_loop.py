@@ -19,6 +19,7 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners import NNPU, PUSB, UPU, VPU
 from recoup.learners._training import stages
 from recoup.learners._training.networks import NETWORKS, network_for
+from recoup.learners._training.places import places_of
 
 QUICK = {"alpha": 0.3, "epochs": 3, "random_state": 0}
 
@@ -147,7 +148,7 @@ def test_recovered_accuracy_is_unbiased():
 
     from recoup.learners._training.stages import TrainingRows
 
-    places = stages.places_of(s, np.ones(n, bool), "single-sample", device)
+    places = places_of(s, np.ones(n, bool), "single-sample", device)
     judge = learner.set_params(select="accuracy")._judge(
         TrainingRows(learner._tensor(X, device), *places), "test"
     )

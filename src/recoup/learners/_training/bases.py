@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from recoup._core.checks import FloatArray
 
 BLOCK_CELLS = 2**20
+MEDIAN_ROWS = 500
 
 
 class Moments(NamedTuple):
@@ -76,8 +77,8 @@ class LinearBasis(NamedTuple):
         """Return the number of directions."""
         return len(self.directions.T)
 
-    def features(self, rows: FloatArray) -> FloatArray:
-        """Return the coordinates of rows."""
+    def features(self, rows: Any) -> FloatArray:
+        """Return the coordinates of rows, which may be sparse."""
         coordinates: FloatArray = rows @ self.directions
         return coordinates
 
@@ -88,19 +89,37 @@ def blocks(n_rows: int, n_features: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def moments(rows: FloatArray, basis: Basis) -> Moments:
-    """Add up the features of rows, of which only a block is held at a time."""
+def moments(rows: Any, basis: Basis, weights: FloatArray | None = None) -> Moments:
+    """Add up the features of rows, of which only a block is held at a time.
+
+    A row with a weight counts as that many rows. Rows may be sparse.
+    """
+    n = rows.shape[0]
     total, outer = np.zeros(basis.size), np.zeros((basis.size, basis.size))
-    for block in blocks(len(rows), basis.size):
+    for block in blocks(n, basis.size):
         features = basis.features(rows[block])
-        total += features.sum(axis=0)
-        outer += features.T @ features
-    return Moments(float(len(rows)), total, outer)
+        counting = features if weights is None else features * weights[block, None]
+        total += counting.sum(axis=0)
+        outer += counting.T @ features
+    return Moments(float(n if weights is None else weights.sum()), total, outer)
 
 
-def weighted_sums(rows: FloatArray, basis: Basis, weights: FloatArray) -> FloatArray:
+def weighted_sums(rows: Any, basis: Basis, weights: FloatArray) -> FloatArray:
     """Return g(x) = w . phi(x) for all rows, one column for each column of weights."""
-    sums = np.empty((len(rows), weights.shape[1]))
-    for block in blocks(len(rows), basis.size):
+    sums = np.empty((rows.shape[0], weights.shape[1]))
+    for block in blocks(len(sums), basis.size):
         sums[block] = basis.features(rows[block]) @ weights
     return sums
+
+
+def median_distance(rows: FloatArray, rng: np.random.Generator) -> float:
+    """Median distance between some rows; of those apart, where most are copies."""
+    from scipy.spatial.distance import pdist
+
+    some = rows[rng.choice(len(rows), min(MEDIAN_ROWS, len(rows)), replace=False)]
+    distances = pdist(some)
+    median = float(np.median(distances)) if len(distances) else 0.0
+    if median > 0:
+        return median
+    apart = distances[distances > 0]
+    return float(np.median(apart)) if len(apart) else 1.0

@@ -35,23 +35,22 @@ from recoup.learners._training.devices import fast_products, own_randomness, usa
 from recoup.learners._training.mending import mended
 from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
-from recoup.learners._training.risks import pu_risks
+from recoup.learners._training.places import auc_of_parts, places_of, share_threshold
+from recoup.learners._training.risks import pnu_risk, pu_risks
+from recoup.learners._training.row_weights import counted, mean_and_spread, some_weights
 from recoup.learners._training.stages import (
     Epoch,
     Stage,
     TrainingRows,
     in_parts,
     layout_of,
-    places_of,
     scored_at_once,
 )
 from recoup.learners.base import Guard, Probabilities, PULearner
 from recoup.learners.cut import HonestScores
 from recoup.learners.health import Health, diagnosed, needs_reference, quick_reference
-from recoup.metrics.area import auc_pu
 from recoup.metrics.point import macro_f1
 from recoup.scores.folds import PUStratifiedKFold
-from recoup.scores.table import ScoreTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,10 +269,12 @@ class TorchPULearner(PULearner):
     def fit(
         self,
         X: Any,
-        s: ArrayLike,
+        s: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
         oracle: tuple[Any, ArrayLike] | None = None,
         watch: Watch | None = None,
+        y: ArrayLike | None = None,
     ) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -281,14 +282,21 @@ class TorchPULearner(PULearner):
         ----------
         X : array-like or data frame of shape (n, ...)
             Numbers, without gaps: vectors, or images as (n, channels, height, width).
-        s : array-like of shape (n,)
-            1 labeled positive, 0 unlabeled. Known negatives (-1) are left out.
+        s : array-like of shape (n,), optional
+            1 labeled positive, 0 unlabeled, -1 known negative. Learners without a use for known
+            negatives (``tags.uses_negatives``) leave them out, with a warning.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts, zero or more, as in the other learners: rows are drawn into
+            batches, and held-out rows counted, in proportion to it. What a learner decides about
+            single rows, such as which are easy, does not look at it.
         oracle : tuple of (X, y_true), optional
             Rows of known class to select the weights by, in place of held-out rows without: what
             benchmarks do to show how much that gains, and nobody can do in practice. Those with
             the best macro-F1 are kept.
         watch : callable, optional
             Called with a :class:`Moment` after each epoch.
+        y : array-like of shape (n,), optional
+            Another name for s, by which tools of scikit-learn pass it. No true classes.
 
         Returns
         -------
@@ -296,7 +304,7 @@ class TorchPULearner(PULearner):
             Itself.
         """
         with self._during_fit(oracle, watch):
-            return super().fit(X, s)
+            return super().fit(X, s, sample_weight=sample_weight, y=y)
 
     @contextmanager
     def _during_fit(
@@ -393,15 +401,23 @@ class TorchPULearner(PULearner):
     def _known_alpha(self, X: Any, s: Any, seed: int, caller: str) -> Any:
         return super()._known_alpha(X.reshape(len(X), -1), s, seed, caller)
 
-    def _fit(self, X: Any, s: NDArray[np.int_], rng: np.random.Generator) -> None:
+    def _fit(
+        self,
+        X: Any,
+        s: NDArray[np.int_],
+        rng: np.random.Generator,
+        sample_weight: FloatArray | None = None,
+    ) -> None:
         caller = f"{type(self).__name__}.fit"
         device = usable_device(self.device, caller)
+        self._weights = sample_weight
         self.pi_ = self._population_share(s)
         self._held_out_rows = held = self._held_out(X, s, rng)
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
         with own_randomness(int(rng.integers(2**63)), device), fast_products(device):
-            rows = TrainingRows(self._tensor(X, device), *places_of(s, held, self.scheme, device))
+            places = places_of(s, held, self.scheme, device, sample_weight)
+            rows = TrainingRows(self._tensor(X, device), *places, sample_weight)
             if not (self.warm_start and hasattr(self, "network_")):
                 self.network_ = self._new_network(caller)
             self.network_.to(device, memory_format=layout_of(rows.X))
@@ -535,12 +551,13 @@ class TorchPULearner(PULearner):
     def _offset(self, rows: TrainingRows) -> float:
         if type(self)._find_offset is TorchPULearner._find_offset and not self.cuts_by_share:
             return 0.0
-        return self._find_offset(self._scores(rows.X, rows.population))
+        return self._find_offset(self._scores(rows.X, rows.as_often(rows.population)))
 
     def _population_share(self, s: NDArray[np.int_]) -> float | None:
         if self.alpha_ is None or self.scheme == "case-control":
             return self.alpha_
-        return float((s.sum() + self.alpha_ * (s == 0).sum()) / len(s))
+        counts = counted(s, getattr(self, "_weights", None))
+        return float((counts.labeled + self.alpha_ * counts.unlabeled) / sum(counts))
 
     @property
     def _holds_out(self) -> bool:
@@ -553,7 +570,7 @@ class TorchPULearner(PULearner):
         seed = int(rng.integers(2**31))
         if not self._holds_out:
             return held
-        if self.validation_fraction * s.sum() < FEWEST_HELD_OUT:
+        if self.validation_fraction * (s == 1).sum() < FEWEST_HELD_OUT:
             return held
         folds = PUStratifiedKFold(round(1 / self.validation_fraction), random_state=seed)
         _, test = next(iter(folds.split(X.reshape(len(X), -1), s)))
@@ -563,11 +580,7 @@ class TorchPULearner(PULearner):
     def _moments(self, X: Any, held: NDArray[np.bool_]) -> tuple[Any, Any]:
         if not self.standardize or len(self.shape_) != 1:
             return np.float32(0), np.float32(1)
-        kept = X[~held]
-        spread = kept.std(axis=0, dtype=np.float64)
-        # A constant feature tells nothing; dividing by its rounding errors would.
-        spread[spread <= 1e-12 * np.abs(kept).max(axis=0)] = 1.0
-        return kept.mean(axis=0, dtype=np.float64).astype(np.float32), spread.astype(np.float32)
+        return mean_and_spread(X[~held], some_weights(self._weights, ~held))
 
     def _tensor(self, X: Any, device: torch.device) -> Tensor:
         import torch
@@ -588,13 +601,20 @@ class TorchPULearner(PULearner):
         if select == "accuracy" and self.pi_ is None:
             select = "auc"
 
+        known = rows.share_of_known(self.pi_) if rows.n_held_negative else 0.0
+
         def judged() -> float:
             labeled = self._scores(rows.X, rows.held_labeled)
             population = self._scores(rows.X, rows.held_population)
             if select == "loss":
-                return -float(self._held_out_loss(labeled, population))
+                loss = self._held_out_loss(labeled, population)
+                if known:
+                    assert self.pi_ is not None
+                    negative = self._scores(rows.X, rows.held_negative)
+                    loss = pnu_risk(loss, labeled, negative, self.pi_, known, "sigmoid")
+                return -float(loss)
             if select == "auc":
-                return _auc(labeled, population)
+                return auc_of_parts(labeled, population)
             offset = self._offset(rows)
             found, kept = (labeled > offset).float().mean(), (population <= offset).float().mean()
             assert self.pi_ is not None
@@ -632,19 +652,3 @@ class TorchPULearner(PULearner):
 def _on_cpu(trained: nn.Module) -> dict[str, Tensor]:
     """Copy weights to where nothing changes them."""
     return {name: part.detach().cpu().clone() for name, part in trained.state_dict().items()}
-
-
-def share_threshold(scores: Tensor, share: float) -> float:
-    """Return what a share of the scores exceeds: half way between the last in and the first out."""
-    import torch
-
-    ordered = torch.sort(scores).values
-    n = len(ordered)
-    above = min(max(round(share * n), 1), n - 1)
-    return float((ordered[n - above - 1].double() + ordered[n - above].double()) / 2)
-
-
-def _auc(labeled: Tensor, population: Tensor) -> float:
-    scores = np.concatenate([labeled.cpu().numpy(), population.cpu().numpy()])
-    s = np.repeat([1, 0], [len(labeled), len(population)])
-    return auc_pu(ScoreTable.from_arrays(s, scores))

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recoup._core.checks import Scheme
+from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.networks import SMALL_SIDE, scores_of
+from recoup.learners._training.places import as_often
+from recoup.learners._training.risks import share_of_known
+from recoup.learners._training.row_weights import some_weights, urn
 
 if TYPE_CHECKING:
     import torch
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from recoup.learners._training.loop import TorchPULearner
 
 LEAST_LABELED_BATCH = 16
+# Steps of an epoch grow with what rows count together, up to as many times their number.
+LONGEST_PASS = 4
 # Rows that are scored at once, and values that they may have together.
 SCORED_AT_ONCE = 2**14
 VALUES_AT_ONCE = 2**24
@@ -35,7 +40,8 @@ class Batch:
     ----------
     rows : Tensor
         First rows with a label, then rows of the sample that follows the population: the unlabeled
-        ones in case-control data, all rows in a single sample.
+        ones in case-control data, all rows in a single sample. Last known negatives, where the
+        stage asks for them.
     labeled_rows : Tensor
         Places of the labeled rows among the training rows, for learners that remember something
         of each.
@@ -61,7 +67,8 @@ class Batch:
     @property
     def population(self) -> Tensor:
         """The rows that follow the population."""
-        return self.rows[len(self.labeled_rows) :]
+        first = len(self.labeled_rows)
+        return self.rows[first : first + len(self.population_rows)]
 
     def scores(self) -> tuple[Tensor, Tensor]:
         """Score both parts in one pass, so that batch statistics are those of both.
@@ -71,10 +78,23 @@ class Batch:
         tuple of Tensor
             The scores of the labeled rows, and those of the population.
         """
-        together = scores_of(self.network, self.rows)
-        # Gradients of a split are joined at once, those of two slices by five small kernels.
-        labeled, population = together.split((len(self.labeled_rows), len(self.population_rows)))
+        labeled, population, _ = self.all_scores()
         return labeled, population
+
+    def all_scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Score all three parts in one pass.
+
+        Returns
+        -------
+        tuple of Tensor
+            The scores of the labeled rows, of the population, and of the known negatives.
+        """
+        together = scores_of(self.network, self.rows)
+        sizes = [len(self.labeled_rows), len(self.population_rows)]
+        sizes.append(len(self.rows) - sum(sizes))
+        # Gradients of a split are joined at once, those of slices by many small kernels.
+        labeled, population, negative = together.split(sizes)
+        return labeled, population, negative
 
 
 @dataclass(frozen=True)
@@ -133,6 +153,8 @@ class Stage:
         empty then.
     unlabeled : bool, default=False
         Take unlabeled rows alone for a batch's population, also in a single sample.
+    negatives : bool, default=False
+        Add known negatives to each batch, if there are any.
     labeled_batch : int, optional
         Labeled rows per step, in place of the learner's; repeated where there are fewer.
     batch_size : int, optional
@@ -174,6 +196,7 @@ class Stage:
     betas: tuple[float, float] = (0.9, 0.999)
     pooled: bool = False
     unlabeled: bool = False
+    negatives: bool = False
     labeled_batch: int | None = None
     batch_size: int | None = None
     steps: int | None = None
@@ -204,6 +227,9 @@ class TrainingRows:
 
     ``labeled`` and ``population`` are places of the rows to train on; ``held_labeled`` and
     ``held_population`` those of the rows to stop by, empty where there are too few labels.
+    ``negative`` and ``held_negative`` are places of known negatives, which are rows of the
+    population too in a single sample. ``weights`` says what each row counts, if not all count
+    alike; a row to stop by comes as often as that.
     """
 
     X: Tensor
@@ -211,6 +237,29 @@ class TrainingRows:
     population: Tensor
     held_labeled: Tensor
     held_population: Tensor
+    negative: Tensor | None = None
+    held_negative: Tensor | None = None
+    weights: FloatArray | None = None
+
+    def as_often(self, places: Tensor) -> Tensor:
+        """Return places, each as often as its row counts."""
+        return as_often(places, self.weights)
+
+    @property
+    def n_held_negative(self) -> int:
+        """How many known negatives there are to stop by."""
+        return 0 if self.held_negative is None else len(self.held_negative)
+
+    def share_of_known(self, pi: float | None) -> float:
+        """Return how much the risk with known negatives counts, by the rows to train on."""
+        if self.negative is None or pi is None:
+            return 0.0
+        parts = (self.labeled, self.population, self.negative)
+        if self.weights is None:
+            return share_of_known(pi, *map(len, parts))
+        return share_of_known(
+            pi, *(float(self.weights[part.cpu().numpy()].sum()) for part in parts)
+        )
 
     @property
     def everything(self) -> Tensor:
@@ -240,18 +289,6 @@ class TrainingRows:
         return mask
 
 
-def places_of(
-    s: NDArray[np.int_], held: NDArray[np.bool_], scheme: Scheme, device: torch.device
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the places of labeled and of population rows, to train on and to stop by."""
-    import torch
-
-    population = np.ones(len(s), bool) if scheme == "single-sample" else s == 0
-    wanted = ((s == 1) & ~held, population & ~held, (s == 1) & held, population & held)
-    places = [torch.as_tensor(np.flatnonzero(mask), device=device) for mask in wanted]
-    return places[0], places[1], places[2], places[3]
-
-
 class Epoch:
     """Steps over one pass of the population, recorded as a graph where the device can."""
 
@@ -262,14 +299,19 @@ class Epoch:
         population = rows.everything if stage.pooled else rows.population
         if stage.unlabeled:
             population = rows.unlabeled
+        negative = rows.negative if stage.negatives else None
         self.labeled, self.population = rows.labeled.cpu().numpy(), population.cpu().numpy()
-        n_labeled, n_population = len(self.labeled), len(self.population)
+        self.negative = self.labeled[:0] if negative is None else negative.cpu().numpy()
+        n_labeled, n_population = self._number(self.labeled), self._number(self.population)
         self.batch = min(int(stage.batch_size or learner.batch_size), n_population)
         self.steps = stage.steps or n_population // self.batch
         share = n_labeled / n_population
         wanted = learner.labeled_batch or max(LEAST_LABELED_BATCH, round(share * self.batch))
         wanted = stage.labeled_batch or min(int(wanted), n_labeled)
         self.labeled_batch = 0 if stage.pooled else wanted
+        n_negative = self._number(self.negative)
+        wanted = max(LEAST_LABELED_BATCH, round(n_negative / n_population * self.batch))
+        self.negative_batch = min(wanted, n_negative)
         self.device, self.layout = rows.X.device, layout_of(rows.X)
         on_gpu = self.device.type == "cuda"
         self.rates = [torch.tensor(turn.learning_rate, device=self.device) for turn in stage.turns]
@@ -282,6 +324,20 @@ class Epoch:
         self.losses = torch.zeros(self.steps, device=self.device)
         self.graph: Any = None
         self.can_record = on_gpu
+
+    def _number(self, places: NDArray[np.intp]) -> int:
+        """Return how many rows there are, or how many they count as."""
+        if self.rows.weights is None:
+            return len(places)
+        count = round(float(self.rows.weights[places].sum()))
+        return max(min(count, LONGEST_PASS * len(places)), min(len(places), 1))
+
+    def _dealt(
+        self, rng: np.random.Generator, places: NDArray[np.intp], batch: int
+    ) -> NDArray[np.intp]:
+        """Deal rows to the batches of an epoch, in proportion to what they count."""
+        weights = some_weights(self.rows.weights, places)
+        return places[in_turns(rng, len(places), self.steps, batch, weights)]
 
     def run(self, rng: np.random.Generator, factor: float) -> float:
         """Train for one pass; return the mean loss."""
@@ -317,11 +373,13 @@ class Epoch:
         """Draw the batches and random numbers of an epoch, into the same memory each time."""
         import torch
 
-        labeled = in_turns(rng, len(self.labeled), self.steps, self.labeled_batch)
-        population = in_turns(rng, len(self.population), self.steps, self.batch)
-        drawn: dict[str, Any] = {
-            "rows": np.hstack([self.labeled[labeled], self.population[population]])
-        }
+        parts = [
+            self._dealt(rng, self.labeled, self.labeled_batch),
+            self._dealt(rng, self.population, self.batch),
+        ]
+        if self.negative_batch:
+            parts.append(self._dealt(rng, self.negative, self.negative_batch))
+        drawn: dict[str, Any] = {"rows": np.hstack(parts)}
         if self.stage.reordered:
             places = np.arange(self.labeled_batch + self.batch)
             drawn["draw order"] = rng.permuted(np.tile(places, (self.steps, 1)), axis=1)
@@ -347,7 +405,7 @@ class Epoch:
         batch = Batch(
             self._gathered(now["rows"]),
             now["rows"][: self.labeled_batch],
-            now["rows"][self.labeled_batch :],
+            now["rows"][self.labeled_batch : self.labeled_batch + self.batch],
             {name[5:]: part for name, part in now.items() if name.startswith("draw ")},
             self.learner.network_,
         )
@@ -454,9 +512,25 @@ def _optimizer(learner: TorchPULearner, turn: Turn, rate: Tensor | None) -> torc
     )
 
 
-def in_turns(rng: np.random.Generator, n: int, steps: int, batch: int) -> NDArray[np.int_]:
-    """Deal n places into batches, all of them once before any comes again."""
-    turns = [rng.permutation(n) for _ in range(-(-steps * batch // n))]
+def in_turns(
+    rng: np.random.Generator,
+    n: int,
+    steps: int,
+    batch: int,
+    weights: FloatArray | None = None,
+) -> NDArray[np.int_]:
+    """Deal n places into batches, all of them once before any comes again.
+
+    With weights each place comes as often as it counts before the next turn.
+    """
+    if weights is None:
+        turns = [rng.permutation(n) for _ in range(-(-steps * batch // n))]
+    else:
+        turns, missing = [], steps * batch
+        while missing > 0:
+            turn = urn(weights, rng)
+            turns.append(turn[rng.permutation(len(turn))])
+            missing -= len(turn)
     return np.concatenate([*turns, np.empty(0, int)])[: steps * batch].reshape(steps, batch)
 
 
