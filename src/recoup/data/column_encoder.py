@@ -50,6 +50,9 @@ class ColumnEncoder(BaseEstimator):
     ----------
     id : str or sequence of str, default=()
         Columns that name the rows, beside those that are seen to.
+    time : str or sequence of str, default=()
+        Columns that say when a row came. Their month, weekday and hour are used, but not how late
+        they are: new rows lie beyond all of these.
     keep : str or sequence of str, default=()
         Columns to use although they look as if they gave the labels away.
     max_levels : int, default=40
@@ -88,12 +91,14 @@ class ColumnEncoder(BaseEstimator):
         self,
         *,
         id: str | Sequence[str] = (),
+        time: str | Sequence[str] = (),
         keep: str | Sequence[str] = (),
         max_levels: int = 40,
         text_width: int = 32,
         missing: str = "fill",
     ) -> None:
         self.id = id
+        self.time = time
         self.keep = keep
         self.max_levels = max_levels
         self.text_width = text_width
@@ -125,9 +130,11 @@ class ColumnEncoder(BaseEstimator):
             check_same_length(np.empty(n_rows), labeled, "X and s", "ColumnEncoder.fit")
         if not n_rows:
             raise InvalidInputError("ColumnEncoder.fit needs at least one row. Got none.")
-        rules = RoleRules(_names(self.id), int(self.max_levels), int(self.text_width))
+        rules = RoleRules(
+            _names(self.id), int(self.max_levels), int(self.text_width), _names(self.time)
+        )
         kept = _names(self.keep)
-        check_names(list(table), [*rules.ids, *kept], "the table")
+        check_names(list(table), [*rules.ids, *rules.time, *kept], "the table")
         found = []
         for name, column in table.items():
             cells = Cells.of(column)

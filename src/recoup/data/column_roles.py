@@ -23,6 +23,7 @@ from recoup.data.cell_text import (
 )
 from recoup.data.encoded_column import (
     DATE_PARTS,
+    LASTING_PARTS,
     NO,
     STRAY,
     YES,
@@ -52,11 +53,14 @@ class RoleRules:
         Most levels of a category that get an indicator.
     text_width : int
         Columns over which free text is spread; 0 refuses it.
+    time : collection of str
+        Columns that say when a row came.
     """
 
     ids: Collection[str] = ()
     max_levels: int = 40
     text_width: int = 32
+    time: Collection[str] = ()
 
 
 def learn_column(name: str, cells: Cells | str, rules: RoleRules) -> EncodedColumn:
@@ -85,7 +89,9 @@ def learn_column(name: str, cells: Cells | str, rules: RoleRules) -> EncodedColu
     if cells.kind == "text":
         return _of_words(name, cells, rules)
     if cells.kind == "date":
-        return _of_dates(name, cells.values)
+        return _of_dates(name, cells.values, rules)
+    if name in rules.time:
+        return EncodedColumn(name, "id", "orders the rows in time")
     return _of_numbers(name, cells.values, boolean=cells.boolean)
 
 
@@ -138,18 +144,23 @@ def _of_one_value(name: str, empty: NDArray[Any], reason: str) -> EncodedColumn:
     return EncodedColumn(name, "constant", reason)
 
 
-def _of_dates(name: str, days: FloatArray, read: str = "", reason: str = "") -> EncodedColumn:
+def _of_dates(
+    name: str, days: FloatArray, rules: RoleRules, read: str = "", reason: str = ""
+) -> EncodedColumn:
     empty = np.isnan(days)
     filled = days[~empty]
     start = float(np.floor(filled.min()))
     if filled.min() == filled.max():
         return _of_one_value(name, empty, "holds one date alone")
     parts, fill = [], []
-    for part in DATE_PARTS:
+    # New rows lie beyond all that were seen, and labels of the latest may still be to come.
+    for part in LASTING_PARTS if name in rules.time else DATE_PARTS:
         values = date_part(filled, part, start)
         if values.min() < values.max():
             parts.append(part)
             fill.append(float(values.mean()))
+    if not parts:
+        return EncodedColumn(name, "id", "orders the rows in time")
     return EncodedColumn(
         name,
         "date",
@@ -169,7 +180,7 @@ def _of_words(name: str, cells: Cells, rules: RoleRules) -> EncodedColumn:
     shown = [place for place in np.argsort(-counts, kind="stable") if counts[place]]
     if distinct == 1:
         return _of_one_value(name, empty, f"holds {brief(cells.words[shown[0]])} alone")
-    as_numbers_or_dates = _numbers_or_dates(name, cells, counts)
+    as_numbers_or_dates = _numbers_or_dates(name, cells, counts, rules)
     if as_numbers_or_dates is not None:
         return as_numbers_or_dates
     words = [cells.words[place] for place in shown]
@@ -218,7 +229,9 @@ def _of_text(name: str, empty: NDArray[Any], rules: RoleRules, differ: str) -> E
     )
 
 
-def _numbers_or_dates(name: str, cells: Cells, counts: NDArray[Any]) -> EncodedColumn | None:
+def _numbers_or_dates(
+    name: str, cells: Cells, counts: NDArray[Any], rules: RoleRules
+) -> EncodedColumn | None:
     """Read words as numbers or dates where nearly all are, or refuse what can be read two ways."""
     places = [p for p in np.flatnonzero(counts) if not is_no_value(cells.words[p])]
     words = [cells.words[place] for place in places]
@@ -247,7 +260,9 @@ def _numbers_or_dates(name: str, cells: Cells, counts: NDArray[Any]) -> EncodedC
         return None
     reason = ", ".join(notes)
     if order:
-        return _of_dates(name, values, found, reason)
+        return _of_dates(name, values, rules, found, reason)
+    if name in rules.time:
+        return EncodedColumn(name, "id", "orders the rows in time", read=found)
     return _of_numbers(name, values, found, reason=reason)
 
 

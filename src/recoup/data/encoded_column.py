@@ -17,6 +17,8 @@ Role: TypeAlias = Literal[
 USED: tuple[Role, ...] = ("number", "category", "flag", "date", "text")
 OTHER_LEVELS = "(other)"
 DATE_PARTS = ("year", "month", "weekday", "hour", "days")
+# Parts that come again.
+LASTING_PARTS = ("month", "weekday", "hour")
 # More cells than this share that a number or a date is not read from are another column.
 STRAY = 0.05
 YES, NO = frozenset({"yes", "y", "true", "t"}), frozenset({"no", "n", "false", "f"})
