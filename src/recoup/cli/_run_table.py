@@ -1,4 +1,4 @@
-"""What ``recoup run`` reads: labels, names of rows, their order in time, and numbers to learn from."""
+"""What ``recoup run`` reads: labels, names of rows, their order in time, and numbers."""
 
 from __future__ import annotations
 
