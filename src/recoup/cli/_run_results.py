@@ -293,7 +293,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             "threshold": found.threshold,
             "called_positive": found.n_called,
             "light": light,
-            "notes": [*table.notes, *evaluation.notes],
+            "notes": [*table.notes, *(str(note) for note in evaluation.notes)],
             "out": str(out),
         }
     )
