@@ -99,6 +99,7 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     with progress("2 of 3: training on four fifths, scoring the rest", quiet):
         learner = AutoPU(alpha=alpha, checkpoint=folds, random_state=seed)
         learner.fit(table.X, table.s)
+        learner.set_params(checkpoint=None)  # a path of this machine does not travel with the model
     scores, chances = np.array(learner.oof_scores_), np.array(learner.oof_probabilities_)
     apart = np.isnan(scores)
     if apart.any():  # known negatives, which no model was fitted to

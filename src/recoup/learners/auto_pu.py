@@ -113,6 +113,8 @@ class AutoPU(PULearner):
         negatives.
     oof_probabilities_ : ndarray of shape (n,)
         Chance of each training row to be positive, from its combined score.
+    oof_folds_ : ndarray of shape (n,)
+        The fold in which each training row was scored; -1 for rows that were left out.
     threshold_ : float
         The border between the classes among combined scores, whatever ``threshold`` asks for. Its
         own cut, like ``"alpha"``, calls as many rows of the population positive as alpha says.
@@ -251,6 +253,9 @@ class AutoPU(PULearner):
                 whole = np.full(len(used), np.nan)
                 whole[used] = getattr(self, name)
                 setattr(self, name, whole)
+            places = np.full(len(used), -1)
+            places[used] = self.oof_folds_
+            self.oof_folds_ = places
         return self
 
     def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
@@ -258,6 +263,9 @@ class AutoPU(PULearner):
         seed = int(rng.integers(2**31))
         tried = chosen_candidates(self.candidates, "AutoPU.fit")
         folds = self._folds(X, s, seed)
+        self.oof_folds_ = np.empty(len(s), int)
+        for fold, (_, test) in enumerate(folds):
+            self.oof_folds_[test] = fold
         total = (len(folds) + 1) * len(tried)
         with progress_bar(total, "Fitting AutoPU", self.progress) as advance:
             scores, seconds = self._cross_fit(tried, X, s, folds, seed, advance)
