@@ -207,6 +207,7 @@ class AutoPU(PULearner):
         "progress": Flag() | Nothing(),
     }
     alpha_: float
+    oof_folds_: NDArray[np.int_]
 
     def __init__(
         self,
