@@ -1,6 +1,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -38,20 +39,21 @@ def fitted():
 
 
 class TestWeights:
-    def test_are_equal_where_areas_are(self):
-        assert weights_from(np.array([0.8, 0.8]), 0.01 * np.eye(2)) == pytest.approx([0.5, 0.5])
+    def test_are_the_shares_where_areas_are_equal(self):
+        areas, shares = np.array([0.8, 0.8]), np.array([1.0, 0.25])
+        assert weights_from(areas, 0.01 * np.eye(2), shares) == pytest.approx([0.8, 0.2])
 
-    def test_shrink_to_equal_ones_where_labels_say_little(self):
+    def test_shrink_to_the_shares_where_labels_say_little(self):
         areas = np.array([0.80, 0.78, 0.70])
-        sure = weights_from(areas, 1e-4 * np.eye(3))
-        unsure = weights_from(areas, 1.0 * np.eye(3))
+        sure = weights_from(areas, 1e-4 * np.eye(3), np.ones(3))
+        unsure = weights_from(areas, 1.0 * np.eye(3), np.ones(3))
         assert unsure == pytest.approx([1 / 3] * 3, abs=0.01)
         assert sure[0] > sure[1] > 0.2
         assert sure[2] == 0
 
     def test_a_gap_counts_by_its_own_error_and_not_by_that_of_the_areas(self):
         alike = 1e-2 * np.array([[1, 0.9999], [0.9999, 1]])
-        assert weights_from(np.array([0.80, 0.70]), alike)[1] == 0
+        assert weights_from(np.array([0.80, 0.70]), alike, np.ones(2))[1] == 0
 
     def test_areas_and_their_covariance(self):
         rng = np.random.default_rng(0)
@@ -213,6 +215,25 @@ class TestAutoPU:
         assert model.gaps_.tolist() == [0]
         assert model.n_features_in_ == 4
         assert roc_auc_score(y, model.decision_function(X)) > 0.8
+
+    def test_tables_with_words_and_dates_are_encoded(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X, s, y = rows(n=400)
+        frame = pd.DataFrame(X[:, 1:], columns=["a", "b", "c"]).assign(
+            name=[f"row {number}" for number in range(len(X))],
+            kind=np.where(rng.random(len(X)) < 0.2 + 0.6 * y, "here", "there"),
+            day=pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(300, size=len(X)), "D"),
+        )
+        model = quick().fit(frame, s)
+        assert model.n_features_in_ == 6
+        assert list(model.feature_names_in_) == list(frame.columns)
+        scores = model.decision_function(frame)
+        assert roc_auc_score(y, scores) > 0.8
+        assert np.array_equal(model.decision_function(frame.iloc[::2]), scores[::2])
+        loaded = learners.load(learners.save(model, tmp_path / "model"))
+        assert np.array_equal(loaded.decision_function(frame), scores)
+        # Rows of numbers alone are not encoded.
+        assert quick().fit(frame[["a", "b"]], s).encoding_ is None
 
     def test_known_negatives_have_no_score_of_other_folds(self):
         X, s, y = rows()

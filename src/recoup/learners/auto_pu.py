@@ -39,6 +39,7 @@ from recoup.learners._auto.combining import (
     weights_from,
 )
 from recoup.learners._auto.kept_folds import KeptFolds
+from recoup.learners._auto.raw_rows import as_numbers_of, learn_numbers, raw_names
 from recoup.learners._auto.report import (
     AutoReport,
     CandidateReport,
@@ -47,7 +48,13 @@ from recoup.learners._auto.report import (
     recovered_area,
 )
 from recoup.learners._training.population import Population
-from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
+from recoup.learners.base import (
+    Guard,
+    LearnerTags,
+    Probabilities,
+    PULearner,
+    checked_labels,
+)
 from recoup.learners.cut import HonestScores, f1_cut, share_cut
 from recoup.scores.folds import PUStratifiedKFold
 
@@ -60,8 +67,8 @@ class AutoPU(PULearner):
 
     Every candidate scores every row by models that were fitted on other folds. Candidates that
     rank clearly worse than the best are left out; the others are averaged by rank, with weights
-    that are equal as far as the labels do not tell the candidates apart. The share of rows called
-    positive is the share of positives that alpha implies. Nothing is chosen by true classes.
+    that are fixed shares as far as the labels do not tell the candidates apart. The share of rows
+    called positive is the share of positives that alpha implies. Nothing is chosen by true classes.
 
     Parameters
     ----------
@@ -74,10 +81,10 @@ class AutoPU(PULearner):
         and some of its positives have a label. ``"case-control"``: the unlabeled rows are the
         sample, and the labeled ones were collected apart.
     candidates : "auto" or sequence of str, default="auto"
-        What is tried. ``"auto"``: ``"boosting"`` and ``"extra-trees"`` on labeled against unlabeled
-        rows, ``"puet"``, ``"pu-aul"`` and ``"bagging-pu"`` around boosting. A sequence may also
-        name ``"logistic"`` and the key of any learner, such as ``["auto", "nnpu"]``; a learner
-        with a network cannot be saved as a part of this one.
+        What is tried. ``"auto"``: ``"puet"``, ``"pu-aul"`` and ``"bagging-pu"`` around boosting,
+        and ``"logistic"``, ``"boosting"`` and ``"extra-trees"`` on labeled against unlabeled rows,
+        which count a quarter. A sequence may also name the key of any learner, such as
+        ``["auto", "nnpu"]``; one with a network cannot be saved as a part of this one.
     n_folds : int, default=5
         Folds of the cross-fit. Fewer are taken where there are fewer different labeled rows.
     checkpoint : str, Path or None, default=None
@@ -129,6 +136,9 @@ class AutoPU(PULearner):
         From scores of each of these to the share of training rows with a lower one.
     chance_curve_ : ChanceCurve
         From combined scores to probabilities.
+    encoding_ : dict or None
+        How the columns of a table that held more than numbers became numbers, as
+        :meth:`recoup.data.ColumnEncoder.to_dict` says it; None for numbers.
     medians_ : ndarray of shape (n_features,)
         What stands in for missing values.
     gaps_ : ndarray of int
@@ -163,8 +173,12 @@ class AutoPU(PULearner):
     the positives.
 
     The weight of a candidate falls with its gap to the best one in units of the gap's standard
-    error, from cross-fitted areas between labeled and unlabeled rows. So weights are equal where
-    labels are few, and the same candidates are best by this area as by the recovered AUC.
+    error, from cross-fitted areas between labeled and unlabeled rows. So weights are the shares
+    where labels are few, and the same candidates are best by this area as by the recovered AUC.
+
+    Tables with words, dates or flags (pandas, Polars, Arrow, columns by name) are encoded by a
+    :class:`recoup.data.ColumnEncoder`; what it leaves out, such as columns that name rows or give
+    the labels away, is left out here. Arrays and frames of numbers are taken as they are.
 
     All parts run on a plain install, and give the same numbers with and without the optional
     packages. PUET is grown with numpy.
@@ -247,7 +261,15 @@ class AutoPU(PULearner):
         chosen_candidates(self.candidates, caller)
 
     def _fit_rows(self, X: Any, s: Any, **per_row: Any) -> Self:
-        super()._fit_rows(X, s, **per_row)
+        self.encoding_ = None
+        names = raw_names(X)
+        if names is None:
+            super()._fit_rows(X, s, **per_row)
+        else:
+            encoding, numbers = learn_numbers(X, checked_labels(s, "AutoPU.fit"))
+            super()._fit_rows(numbers, s, **per_row)
+            self.encoding_ = encoding
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, object)
         used = np.asarray(s).ravel() >= 0
         if not used.all():
             for name in ("oof_scores_", "oof_probabilities_"):
@@ -274,7 +296,8 @@ class AutoPU(PULearner):
             curves = [rank_curve(one) for one in scores]
             ranks = np.array([curve(one) for curve, one in zip(curves, scores, strict=True)])
             placements = placements_of(labeled, ranks)
-            weights = weights_from(placements.areas, placements.covariance)
+            shares = np.array([one.share for one in tried])
+            weights = weights_from(placements.areas, placements.covariance, shares)
             kept = np.flatnonzero(weights > 0)
             self.models_ = self._refit([tried[k] for k in kept], X, s, seed, seconds, advance)
         self.rank_curves_ = [curves[k] for k in kept]
@@ -287,7 +310,7 @@ class AutoPU(PULearner):
         pi = Population(self.alpha_, int(labeled.sum()), int((~labeled).sum()), self.scheme).pi
         self.threshold_ = self._border(s)
         optimism = optimism_of_weights(
-            labeled, ranks, placements, named_rng(seed, "auto-pu", "optimism")
+            labeled, ranks, placements, shares, named_rng(seed, "auto-pu", "optimism")
         )
         self.report_ = self._reported(
             labeled, placements, seconds, optimism, pi, in_population, len(folds), started
@@ -448,7 +471,12 @@ class AutoPU(PULearner):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and fill gaps with the medians of the training rows."""
         self._check_unmasked(X, reset)
-        rows = validate_data(self, X, dtype=np.float64, reset=reset, ensure_all_finite="allow-nan")
+        if not reset and self.encoding_ is not None:
+            rows = as_numbers_of(self.encoding_, X)
+        else:
+            rows = validate_data(
+                self, X, dtype=np.float64, reset=reset, ensure_all_finite="allow-nan"
+            )
         missing = np.isnan(rows)
         if reset:
             self.gaps_ = np.flatnonzero(missing.any(axis=0))

@@ -17,6 +17,9 @@ from recoup.exceptions import InvalidInputError
 MOST_LABELED = 0.5
 # Rows whose scores say how widely the scores of a model spread.
 SPREAD_ROWS = 2000
+# Classifiers that take unlabeled rows for negatives rank well where labels are many or classes
+# clear. Elsewhere they are more alike than the others, and together they would outweigh them.
+FOR_LABELS = 0.25
 # Unlabeled rows in a bag, at least: with a dozen there is nothing to split.
 LEAST_DRAWN = 100
 
@@ -60,11 +63,14 @@ class Candidate:
         Makes it, not fitted, from a :class:`Fitting`.
     most_rows : int or None, default=None
         Fitted on no more rows than these. More of them take longer and hardly rank better.
+    share : float, default=1.0
+        What it counts for, relative to the others, where labels do not tell them apart.
     """
 
     key: str
     build: Callable[[Fitting], Any]
     most_rows: int | None = None
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -252,12 +258,12 @@ def _puet(settings: Fitting) -> Any:
 KNOWN = {
     candidate.key: candidate
     for candidate in (
-        Candidate("logistic", _logistic, 50_000),
-        Candidate("boosting", _boosting, 50_000),
-        Candidate("extra-trees", _extra_trees, 20_000),
+        Candidate("logistic", _logistic, 50_000, FOR_LABELS),
+        Candidate("boosting", _boosting, 50_000, FOR_LABELS),
+        Candidate("extra-trees", _extra_trees, 20_000, FOR_LABELS),
         Candidate("puet", _puet, 10_000),
         Candidate("pu-aul", _pu_aul, 10_000),
         Candidate("bagging-pu", _bagging, 20_000),
     )
 }
-DEFAULT = ("boosting", "extra-trees", "puet", "pu-aul", "bagging-pu")
+DEFAULT = ("logistic", "boosting", "extra-trees", "puet", "pu-aul", "bagging-pu")

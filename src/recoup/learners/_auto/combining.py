@@ -93,23 +93,27 @@ def placements_of(labeled: NDArray[np.bool_], scores: FloatArray) -> Placements:
     return Placements(np.array(above), np.array(below))
 
 
-def weights_from(areas: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return weights that sum to one: equal ones as far as the areas do not tell candidates apart.
+def weights_from(areas: FloatArray, covariance: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return weights that sum to one: the shares as far as areas do not tell candidates apart.
 
     With g the gap to the best area and e its standard error, a candidate has a weight proportional
-    to exp(-(g / e)^2 / 2) above 0.
+    to its share times exp(-(g / e)^2 / 2), and none if g is more than twice e.
     """
     best = int(np.argmax(areas))
     gaps = areas[best] - areas
     variances = np.diag(covariance) + covariance[best, best] - 2 * covariance[best]
     errors = np.sqrt(np.maximum(variances, 1e-12))
     distances = np.where(gaps > 0, gaps / errors, 0.0)
-    weights = np.where(distances > CLEARLY_WORSE, 0.0, np.exp(-(distances**2) / 2))
+    weights = np.where(distances > CLEARLY_WORSE, 0.0, shares * np.exp(-(distances**2) / 2))
     return np.asarray(weights / weights.sum())
 
 
 def optimism_of_weights(
-    labeled: NDArray[np.bool_], ranks: FloatArray, placements: Placements, rng: np.random.Generator
+    labeled: NDArray[np.bool_],
+    ranks: FloatArray,
+    placements: Placements,
+    shares: FloatArray,
+    rng: np.random.Generator,
 ) -> float:
     """By how much the area of the weighted mean is too good: weights come from the same rows.
 
@@ -129,7 +133,7 @@ def optimism_of_weights(
             ]
             return np.asarray(means[0] + means[1] - 2 * found.areas)
 
-        weights = weights_from(placements.areas + moved(placements), covariance)
+        weights = weights_from(placements.areas + moved(placements), covariance, shares)
         gains.append(moved(placements_of(labeled, (weights @ ranks)[None]))[0])
     return max(float(np.mean(gains)), 0.0)
 

@@ -1,0 +1,216 @@
+"""The page of the study of tables: what each method reaches, where, and what was missed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recoup._core.files import write_file
+from recoup._core.text import DASH
+from tools.studies.tables import (
+    CEILING,
+    CHOOSING,
+    FOLDER,
+    N_TEST,
+    N_TRAIN,
+    REFERENCE,
+    TABLES,
+    Cell,
+    cells,
+)
+
+# Written down before the first cell was run.
+GOALS = {"known": 4.0, "estimated": 3.0}
+LEAST_AUC_GAIN = -0.02
+ABOUT = """# Which learner for a table, measured
+
+Tables with known classes, of which learners see labels of a few positives alone: {n_train:,} rows
+to learn from, {n_test:,} others to be judged by, fewer where a table has fewer. The share of
+positives is as it is, one in ten or one in fifty; 2, 10 or 30 % of the positives have a label;
+labels are a random sample of the positives, or favor clear ones (weights of the tenth power of
+their probability), or one kind (one of two clusters five times as much as the other). Alpha is
+known, or estimated from the same rows by `recoup.priors.estimate`, once for all methods.
+
+*{reference}* is what a practitioner would write: boosting of labeled against unlabeled rows, and
+the quantile of its cross-fitted scores that leaves as many rows above as alpha says. It is told the
+same alpha as all others. *{ceiling}* has the true classes of the training rows.
+
+The tables were named before any learner ran on them: {tables}. Candidates of AutoPU, their weights
+and all settings were chosen on others: {choosing}.
+
+**{done} of {total} cells are done** ({skipped} more cannot be: too few labels or positives). They
+are run in an order of which any beginning spreads over tables and conditions: by turns a cell with
+labels at random and the share of positives as it is, and one of all.
+`python -m tools.studies.tables run` goes on with the next one, and `write
+docs/which-table-learner.md` makes this page again. The raw results are in
+`which-table-learner.parquet`. Intervals are at 95 %, over tables.
+"""
+
+
+def read_results() -> tuple[list[dict[str, Any]], int, int]:
+    """Return the rows of all finished cells, and how many cells are done and cannot be."""
+    rows, done, empty = [], 0, 0
+    for cell in cells():
+        path = FOLDER / f"{cell.name}.json"
+        if path.exists():
+            found = json.loads(path.read_text())
+            done, empty = done + bool(found), empty + (not found)
+            rows += found
+    return rows, done, empty
+
+
+def key_of(row: dict[str, Any]) -> Cell:
+    """Return the cell that a row is of."""
+    return Cell(**{name: row[name] for name in Cell.__dataclass_fields__})
+
+
+def gains(rows: list[dict[str, Any]], method: str, than: str, metric: str) -> dict[Cell, float]:
+    """Return by how much a method is ahead of another in each cell where both have an answer."""
+    values = {
+        name: {
+            key_of(row): row[metric]
+            for row in rows
+            if row["method"] == name and row.get(metric) is not None
+        }
+        for name in (method, than)
+    }
+    both = values[method].keys() & values[than].keys()
+    return {cell: values[method][cell] - values[than][cell] for cell in both}
+
+
+def mean_and_limits(values: dict[Cell, float]) -> str:
+    """Write a mean in points, with the interval over tables."""
+    if not values:
+        return DASH
+    by_table: dict[str, list[float]] = {}
+    for cell, value in values.items():
+        by_table.setdefault(cell.table, []).append(value)
+    mean = 100 * float(np.mean(list(values.values())))
+    means = [float(np.mean(part)) for part in by_table.values()]
+    if len(means) < 3:
+        return f"{mean:+.1f}"
+    rng = np.random.default_rng(0)
+    draws = 100 * rng.choice(means, (2000, len(means))).mean(axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def average(rows: list[dict[str, Any]], method: str, metric: str) -> float | None:
+    """Return the mean of a metric over cells."""
+    values = [
+        row[metric] for row in rows if row["method"] == method and row.get(metric) is not None
+    ]
+    return float(np.mean(values)) if values else None
+
+
+def table_of(rows: list[dict[str, Any]]) -> str:
+    """Write what all methods reach on these rows, the best accuracy first."""
+    methods = sorted(
+        {row["method"] for row in rows}, key=lambda name: -(average(rows, name, "accuracy") or 0)
+    )
+    head = ["method", "accuracy", "against boosting + cut", "AUC", "F1", "Brier", "CPU s"]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for method in methods:
+        parts = [average(rows, method, name) for name in ("accuracy", "auc", "f1", "brier")]
+        ahead = mean_and_limits(gains(rows, method, REFERENCE, "accuracy"))
+        shown = [DASH if part is None else f"{100 * part:.1f}" for part in parts[:3]]
+        brier = DASH if parts[3] is None else f"{parts[3]:.3f}"
+        seconds = f"{average(rows, method, 'seconds') or 0:.1f}"
+        lines.append([f"`{method}`", shown[0], ahead, *shown[1:], brier, seconds])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def best_single(rows: list[dict[str, Any]]) -> dict[Cell, float]:
+    """By how much AutoPU is ahead of the learner that turned out best on average."""
+    single = ("puet", "pu-aul", "bagging-pu, boosting")
+    best = max(single, key=lambda name: average(rows, name, "accuracy") or 0.0)
+    return gains(rows, "auto-pu", best, "accuracy")
+
+
+def verdicts(rows: list[dict[str, Any]]) -> str:
+    """Say which goals hold on these rows."""
+    lines = []
+    random = [row for row in rows if row["mechanism"] == "random" and row["prevalence"] is None]
+    for name, part in (("labels at random, share of positives as it is", random), ("all", rows)):
+        for alpha, goal in GOALS.items():
+            some = [row for row in part if row["alpha"] == alpha]
+            ahead = gains(some, "auto-pu", REFERENCE, "accuracy")
+            if not ahead:
+                continue
+            held = 100 * np.mean(list(ahead.values())) >= goal
+            single = best_single(some)
+            lines.append(
+                f"- {name}, alpha {alpha} ({len(ahead)} cells): {mean_and_limits(ahead)} points of "
+                f"accuracy against boosting + cut (goal +{goal:.0f}: {'held' if held else 'missed'}); "
+                f"{mean_and_limits(single)} against the single learner that is best on average."
+            )
+    auc = gains(rows, "auto-pu", REFERENCE, "auc")
+    worse = {cell: gap for cell, gap in auc.items() if gap < LEAST_AUC_GAIN}
+    lines.append(
+        f"- AUC at least that of boosting less 0.02 in every cell: {len(worse)} of {len(auc)} cells "
+        f"are worse" + ("." if not worse else f", by up to {-min(worse.values()):.3f}: ")
+    )
+    if worse:
+        shown = sorted(worse, key=lambda cell: worse[cell])[:8]
+        lines[-1] += "; ".join(f"{cell.name} ({worse[cell]:+.3f})" for cell in shown) + "."
+    return "\n".join(lines)
+
+
+def sections(rows: list[dict[str, Any]]) -> str:
+    """Write a table for each condition that has enough cells to say something."""
+    conditions: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "Labels at random, share of positives as it is, alpha known": lambda row: (
+            row["mechanism"] == "random" and row["prevalence"] is None and row["alpha"] == "known"
+        ),
+        "Labels at random, share of positives as it is, alpha estimated": lambda row: (
+            row["mechanism"] == "random"
+            and row["prevalence"] is None
+            and row["alpha"] == "estimated"
+        ),
+        "One row in ten positive": lambda row: row["prevalence"] == 0.1,
+        "One row in fifty positive": lambda row: row["prevalence"] == 0.02,
+        "Labels favor clear positives": lambda row: row["mechanism"] == "clear ones",
+        "Labels favor one kind": lambda row: row["mechanism"] == "one kind",
+    }
+    parts = []
+    for title, belongs in conditions.items():
+        some = [row for row in rows if belongs(row)]
+        n_cells = len({key_of(row) for row in some})
+        if n_cells:
+            parts.append(f"## {title}\n\n{n_cells} cells.\n\n{table_of(some)}")
+    return "\n\n".join(parts)
+
+
+def write(page: Path) -> None:
+    """Write the page, and the raw results beside it."""
+    import pandas as pd
+
+    rows, done, empty = read_results()
+    text = ABOUT.format(
+        n_train=N_TRAIN,
+        n_test=N_TEST,
+        reference=REFERENCE,
+        ceiling=CEILING,
+        tables=", ".join(TABLES),
+        choosing=", ".join(CHOOSING),
+        done=done,
+        total=len(cells()),
+        skipped=empty,
+    )
+    failed = sorted({f"`{row['method']}`: {row['error']}" for row in rows if row["error"]})
+    text += f"\n## What was asked, and what came out\n\n{verdicts(rows)}\n"
+    text += f"\n## All cells\n\n{table_of(rows)}\n\n{sections(rows)}\n"
+    if failed:
+        text += "\n## What failed\n\n" + "\n".join(f"- {line}" for line in failed) + "\n"
+    comment = page.with_suffix(".comment.md")
+    if comment.exists():
+        text += "\n" + comment.read_text()
+    write_file(page, text.encode())
+    frame = pd.DataFrame(rows)
+    for name in ("accuracy", "auc", "f1", "brier", "seconds", "told", "true_alpha", "pi", "called"):
+        frame[name] = frame[name].astype("float32")
+    frame.to_parquet(page.with_suffix(".parquet"), index=False)
