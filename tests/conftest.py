@@ -16,6 +16,10 @@ settings.load_profile("patient")
 # Taken once: tests change the variable.
 DATA = os.environ.get("RECOUP_DATA")
 NEEDS_DATA = ("needs", "data")
+CHROMIUM_FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +33,24 @@ def data_folder():
             pytrace=False,
         )
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, started once for all tests of the session."""
+    found = [path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))]
+    if not found:
+        pytest.fail(
+            "These tests open pages in a real browser, and no chromium is on the PATH. "
+            "Install it (Debian: apt-get install chromium).",
+            pytrace=False,
+        )
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found[0], args=list(CHROMIUM_FLAGS))
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="module")

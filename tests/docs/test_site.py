@@ -19,6 +19,8 @@ import typer
 from recoup.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
+# In one process of several: building the site takes most of a minute.
+pytestmark = pytest.mark.xdist_group("site")
 # What a browser fetches by itself when it shows a page.
 FETCHED = {
     "script": "src",
@@ -163,3 +165,26 @@ def test_every_option_is_in_the_reference_of_the_command_line(site):
         for parameter in command.params:
             if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False):
                 assert any(option in section for option in parameter.opts), (name, parameter.name)
+
+
+@pytest.mark.parametrize("start", ["index.html", "api/priors.html"])
+def test_pages_are_searched_without_a_server(site, browser, start):
+    problems = []
+    page = browser.new_page()
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on(
+        "request",
+        lambda request: request.url.startswith("file:") or problems.append(request.url),
+    )
+    page.goto((site / start).as_uri())
+    page.locator(".md-search__input").click()
+    page.keyboard.type("propensity")
+    first = page.locator(".md-search-result__link").first
+    first.wait_for(state="visible")
+    assert "matching documents" in page.locator(".md-search-result__meta").inner_text()
+    first.click()
+    page.wait_for_load_state()
+    assert "propensity" in page.locator("article").inner_text().lower()
+    assert page.url.startswith(site.as_uri())
+    page.close()
+    assert problems == []

@@ -1,36 +1,14 @@
-"""A real browser for the tests of report pages."""
+"""Pages in a real browser, for the tests of reports."""
 
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from leaderboard_pages import EVIL, details, make_rows, settled
 from recoup.report.leaderboard.site import write_site
 
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 OFFLINE = ("file:", "data:", "blob:", "about:")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Chromium, started once for all tests of the session."""
-    found = [path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))]
-    if not found:
-        pytest.fail(
-            "These tests open pages in a real browser, and no chromium is on the PATH. "
-            "Install it (Debian: apt-get install chromium).",
-            pytrace=False,
-        )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found[0], args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

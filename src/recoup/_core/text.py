@@ -18,12 +18,12 @@ def show_number(value: float | None, style: str = "") -> str:
     """Write a number; a dash where there is none.
 
     The style is that of :func:`format`, by default three decimals, fewer for large numbers and two
-    digits for small ones.
+    digits below a hundredth, so that rare positives do not all show as 0.001.
 
     Examples
     --------
-    >>> [show_number(value) for value in (0.12345, 12345.6, 0.00001234, 0, float("inf"))]
-    ['0.123', '12,346', '0.000012', '0.000', '∞']
+    >>> [show_number(value) for value in (0.12345, 12345.6, 0.00123, 0.00001234, 0, float("inf"))]
+    ['0.123', '12,346', '0.0012', '0.000012', '0.000', '∞']
     >>> show_number(0.25, SIGNED)
     '+0.250'
     >>> show_number(float("nan")) == DASH
@@ -34,7 +34,7 @@ def show_number(value: float | None, style: str = "") -> str:
     if math.isinf(value):
         return "\N{INFINITY}" if value > 0 else "-\N{INFINITY}"
     size = abs(value)
-    if not style and 0 < size < 0.0005:
+    if not style and 0 < size < 0.01:
         return show_digits(value, 2)
     # A negative zero becomes a plain one.
     return format(value + 0.0, style or (",.0f" if size >= 1000 else ".3f"))
@@ -73,7 +73,7 @@ def show_p(p_value: float | None, digits: int | None = None) -> str:
     if p_value is not None and p_value < 0.001:
         return "< 0.001"
     if p_value is None or math.isnan(p_value) or digits is None:
-        return show_number(p_value)
+        return show_number(p_value, ".3f")
     return show_digits(p_value, digits)
 
 
@@ -105,14 +105,29 @@ def whole_percent(share: float) -> int:
     return math.floor(100 * share + 0.5)
 
 
-def show_whole_percent(share: float | None) -> str:
-    """Write a share in whole percent, halves up; a dash where there is none."""
-    return DASH if share is None or math.isnan(share) else f"{whole_percent(share)}%"
+def show_share(share: float | None) -> str:
+    """Write a share in percent; a dash where there is none.
+
+    Whole percent, halves up. Below one percent it has two digits, and close to all it has a
+    decimal, so that a share shows as 0% or 100% only where it is none or all.
+
+    Examples
+    --------
+    >>> [show_share(share) for share in (0.125, 0.00079, 0, 0.9968, 0.99999, 1)]
+    ['13%', '0.079%', '0%', '99.7%', '>99.9%', '100%']
+    """
+    if share is None or math.isnan(share):
+        return DASH
+    if 0 < share < 0.01:
+        return f"{show_digits(100 * share, 2)}%"
+    if 0.995 <= share < 1:
+        return f"{100 * share:.1f}%" if share < 0.9995 else ">99.9%"
+    return f"{whole_percent(share)}%"
 
 
 def show_share_range(low: float | None, high: float | None) -> str:
-    """Write an interval of shares in whole percent; a dash where there is none."""
-    ends = show_whole_percent(low), show_whole_percent(high)
+    """Write an interval of shares in percent; a dash where there is none."""
+    ends = show_share(low), show_share(high)
     return DASH if DASH in ends else f"{ends[0]} to {ends[1]}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import rankdata
 
 import recoup
-from recoup._core.text import show_number, show_range, show_share_range, show_whole_percent
+from recoup._core.text import show_number, show_range, show_share_range, show_share
 from recoup.audit import Audit
 from recoup.audit.planning import expected_half_widths
 from recoup.report import Report, summarize
@@ -194,13 +194,13 @@ def test_tiles_and_headline_show_what_was_checked(made, open_page, pages):
         page = settled(open_page(pages[name]))
         for key in ("recall", "precision"):
             tile = page.locator(f"[data-tile={key}]").inner_text()
-            assert tile.startswith(show_whole_percent(audit[key].combined))
+            assert tile.startswith(show_share(audit[key].combined))
             assert show_share_range(audit[key].lower, audit[key].upper) in tile
             assert f"{key} at threshold 0.02; by 120 checked rows" in tile
         said = page.inner_text("#headline")
-        assert show_whole_percent(audit["precision"].combined) in said
+        assert show_share(audit["precision"].combined) in said
         assert "rest on 120 rows that were checked by hand" in said
-        assert texts_of(page)["tile.precision.value"] == show_whole_percent(
+        assert texts_of(page)["tile.precision.value"] == show_share(
             made[name]["precision"].recovered
         )
 

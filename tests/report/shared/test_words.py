@@ -13,7 +13,7 @@ from recoup._core.text import (
     show_percent,
     show_range,
     show_share_range,
-    show_whole_percent,
+    show_share,
 )
 from recoup.report.leaderboard import site
 from recoup.report.page import render
@@ -30,7 +30,7 @@ WAYS = {
     "(value) => Words.digits(value, 2)": lambda value: show_digits(value, 2),
     "(value) => Words.digits(value)": show_digits,
     "(value) => Words.digits(value, 5)": lambda value: show_digits(value, 5),
-    "Words.share": show_whole_percent,
+    "Words.share": show_share,
 }
 
 
@@ -87,7 +87,7 @@ def test_what_is_missing_or_endless_is_written_alike(page):
     )
     assert (
         absent
-        == [[show_number(None), show_number(None), show_p(None), show_whole_percent(None)]] * 3
+        == [[show_number(None), show_number(None), show_p(None), show_share(None)]] * 3
     )
     endless = page.evaluate("[Infinity, -Infinity].map((value) => Words.number(value))")
     assert endless == [show_number(np.inf), show_number(-np.inf)]
@@ -123,10 +123,10 @@ def test_shares_are_counted_out_of_ten_alike(page):
         [shares, PHRASES, LIMITS],
     )
     for share, sentences in zip(shares, found, strict=True):
-        shown = PHRASES["found"].format(count=of_ten(share), share=show_whole_percent(share))
+        shown = PHRASES["found"].format(count=of_ten(share), share=show_share(share))
         assert sentences[0] == shown
         count = of_ten(share).removesuffix(" of 10")
-        assert sentences[1] == PHRASES["right"].format(count=count, share=show_whole_percent(share))
+        assert sentences[1] == PHRASES["right"].format(count=count, share=show_share(share))
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

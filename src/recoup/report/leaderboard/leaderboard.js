@@ -26,6 +26,13 @@
   // does not heed.
   /** @type {Record<string, View>} */
   const VIEWS = {
+    ranks: {
+      title: "Who wins",
+      one: [...SETTING, "protocol"],
+      without: ["dataset", "family"],
+      draw: Views.ranks,
+      about: "Who comes first on average over datasets, and which differences may be chance.",
+    },
     results: {
       title: "Results",
       draw: Tables.results,
@@ -37,13 +44,6 @@
       without: ["dataset"],
       draw: Tables.board,
       about: "One setting at a time, as in Table 1 of PU-Bench, with tests against a baseline.",
-    },
-    ranks: {
-      title: "Ranks",
-      one: [...SETTING, "protocol"],
-      without: ["dataset", "family"],
-      draw: Views.ranks,
-      about: "Who comes first on average over datasets, and which differences may be chance.",
     },
     ratio: {
       title: "Label frequency",
@@ -105,7 +105,7 @@
     name === "metric" ? Runs.metrics.map(({ key }) => key) : Runs.levels[name];
 
   // What the view shows: the reader's choice, and where that leaves a view's single levels open,
-  // the setting with most runs.
+  // the protocol that a user could follow, and the setting with most runs.
   /** @type {(view: View) => Chosen} */
   function settled(view) {
     /** @type {Chosen} */
@@ -117,6 +117,7 @@
       const known = levelsOf("metric");
       if (!known.includes(chosen.metric)) chosen.metric = known[0];
     }
+    if ((view.one || []).includes("protocol")) chosen.protocol ||= Runs.usualProtocol(chosen);
     for (const name of view.one || []) {
       if (chosen[name]) continue;
       const runs = Runs.select(chosen);
@@ -126,7 +127,7 @@
   }
 
   function draw() {
-    const key = state.view in VIEWS ? state.view : "results";
+    const key = state.view in VIEWS ? state.view : "ranks";
     const view = VIEWS[key];
     const chosen = settled(view);
     document.documentElement.dataset.state = "busy";

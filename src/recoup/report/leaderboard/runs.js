@@ -40,6 +40,8 @@
  * @property {string[]} setting
  * @property {string[]} numeric
  * @property {string} reference
+ * @property {[string, string][]} protocols From the one without true classes on, with their words.
+ * @property {string} informed_protocol The one whose weights true classes chose.
  * @property {number} level
  * @property {string[]} formula
  * @property {number} name_shown
@@ -167,6 +169,19 @@ const Runs = (() => {
     return levels[name][counts.indexOf(Math.max(...counts))];
   }
 
+  // The first of the protocols, from the one that needs no true class on, with finished runs.
+  /** @type {(chosen: Chosen) => string} */
+  function usualProtocol(chosen) {
+    const runs = select(chosen).filter(hasResult);
+    const known = namesOf("protocol", runs);
+    return page.protocols.find(([name]) => known.includes(name))?.[0] ?? "";
+  }
+
+  // Whether true classes had a part in a run: its learner was given them, or they chose its weights.
+  /** @type {(i: number) => boolean} */
+  const isInformed = (i) =>
+    text("family", i) === REFERENCE || text("protocol", i) === page.informed_protocol;
+
   // Groups of runs that agree in the named columns, in the order of their levels.
   /** @type {(among: number[], names: string[]) => Group[]} */
   function groups(among, names) {
@@ -238,6 +253,7 @@ const Runs = (() => {
     hasResult,
     ids,
     isDone,
+    isInformed,
     isLent,
     levels,
     metrics,
@@ -250,5 +266,6 @@ const Runs = (() => {
     select,
     standing,
     text,
+    usualProtocol,
   };
 })();

@@ -54,9 +54,10 @@ const Tables = (() => {
   // download by, and what to show for it.
   /**
    * @type {(parent: HTMLElement, shown: { id: string, title: string, columns: Column[], rows:
-   *   any[], order: Order, onOrder?: (order: Order) => void, caption?: string }) => void}
+   *   any[], order: Order, onOrder?: (order: Order) => void, caption?: string, below?: (row: any)
+   *   => boolean }) => void} Rows that are ``below`` come after the others in any order.
    */
-  function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "" }) {
+  function sortable(parent, { id, title, columns, rows, order, onOrder, caption = "", below }) {
     const head = html("tr");
     const body = html("tbody");
     const more = html("button", { type: "button" });
@@ -75,7 +76,9 @@ const Tables = (() => {
       const compare = new Intl.Collator("en", { numeric: true }).compare;
       return rows
         .map((row) => [row, column.value(row)])
-        .sort(([, a], [, b]) => {
+        .sort(([one, a], [other, b]) => {
+          const apart = below ? Number(below(one)) - Number(below(other)) : 0;
+          if (apart) return apart;
           if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
           const step = typeof a === "number" ? a - b : compare(a, b);
           return order.down ? -step : step;
@@ -90,7 +93,7 @@ const Tables = (() => {
           .map((row) =>
             html(
               "tr",
-              {},
+              below?.(row) ? { class: "informed" } : {},
               ...columns.map((column, k) => {
                 const content = column.show ? column.show(row) : String(column.value(row));
                 const kind = column.number ? {} : { class: "text" };
@@ -148,6 +151,13 @@ const Tables = (() => {
       show: (row) => named(textOf(row)),
     };
   }
+
+  // Why some rows stand at the end.
+  /** @type {(runs: number[]) => string} */
+  const apart = (runs) =>
+    runs.some(Runs.isInformed)
+      ? "Below the others, in grey: runs that true classes had a part in."
+      : "";
 
   // Columns that would say the same in every row are left out.
   /** @type {(keys: string[], runs: number[]) => string[]} */
@@ -243,7 +253,8 @@ const Tables = (() => {
           ? [amount("peak_gpu_memory", "GPU memory", bytes)]
           : []),
       ],
-      caption: `${MEASURED}: mean \u00b1 standard deviation over seeds.`,
+      below: (row) => Runs.isInformed(row.runs[0]),
+      caption: `${MEASURED}: mean \u00b1 standard deviation over seeds. ${apart(runs)}`,
     });
   }
 
@@ -297,7 +308,8 @@ const Tables = (() => {
         number("seconds", "Time", seconds),
         { key: "run", title: "Run", value: (row) => Runs.ids[row.at] },
       ],
-      caption: `${MEASURED}. A learner\u2019s name leads to the run.`,
+      below: (row) => Runs.isInformed(row.at),
+      caption: `${MEASURED}. A learner\u2019s name leads to the run. ${apart(runs)}`,
     });
   }
 

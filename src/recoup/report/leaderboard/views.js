@@ -378,6 +378,63 @@ const Views = (() => {
     }
   }
 
+  // Learners without a rank, by reason.
+  /** @type {(left: { learner: string, reason: string }[]) => HTMLElement} */
+  function notRanked(left) {
+    const n = left.length;
+    const lines = left.map(({ learner, reason }) =>
+      html("li", {}, `${shorten(learner)}, which ${shorten(reason, 300)}.`),
+    );
+    const title = `Not ranked: ${n} learner${n === 1 ? "" : "s"}`;
+    const box = html(
+      "details",
+      { class: "small" },
+      html("summary", {}, title),
+      html("ul", {}, ...lines),
+    );
+    box.open = n <= 3;
+    return box;
+  }
+
+  // Who comes first, how sure that is, and whom it is not told apart from.
+  /**
+   * @type {(rows: any[], label: string, standing: { difference: number | null, blocks: number,
+   *   joined: number[][] }) => string}
+   */
+  function winnerIn(rows, label, { difference, blocks, joined }) {
+    const [first] = rows;
+    const range = Number.isFinite(first.lower)
+      ? ` (${Words.fixed(first.lower, 2)} to ${Words.fixed(first.upper, 2)})`
+      : "";
+    const over = `${blocks} dataset${blocks === 1 ? "" : "s"}`;
+    const found =
+      `${shorten(first.learner)} comes first by ${label} among ${rows.length} learners: mean rank ` +
+      `${Words.fixed(first.rank, 2)}${range} over ${over}.`;
+    if (difference === null || !Number.isFinite(difference)) return found;
+    const near = first.rank + difference;
+    const reach = Math.max(
+      first.rank,
+      ...joined.map(([low, high]) => (low <= first.rank ? high : 0)),
+    );
+    const alike = rows.filter((row) => row !== first && row.rank <= Math.min(near, reach));
+    if (!alike.length) return `${found} The tests tell it from all others.`;
+    const names = alike.slice(0, 3).map((row) => shorten(row.learner));
+    const more = alike.length > 3 ? ` and ${alike.length - 3} more` : "";
+    return `${found} Not told apart from it: ${names.join(", ")}${more}.`;
+  }
+
+  // What learners reach that were given the true classes, in a line.
+  /** @type {(chosen: Chosen, label: string) => string} */
+  function referenceIn(chosen, label) {
+    const own = Runs.select(chosen).filter((i) => Runs.text("family", i) === Runs.REFERENCE);
+    const parts = Runs.groups(own, ["learner"])
+      .map(({ learner, runs }) => ({ learner, ...Runs.average(chosen.metric, runs) }))
+      .filter(({ n }) => n)
+      .map(({ learner, mean }) => `${shorten(learner)} ${percent(mean)}`);
+    if (!parts.length) return "";
+    return `For comparison, and not ranked, learners that were given the true classes: mean ${label} ${parts.join(", ")}.`;
+  }
+
   /** @type {(parent: HTMLElement, asked: Asked) => void} */
   function ranks(parent, { chosen, label }) {
     const standing = Runs.standing(chosen);
@@ -402,6 +459,11 @@ const Views = (() => {
       const p = pValue(friedman).replace(/^(?!<)/, "= ");
       words.unshift(`Friedman\u2019s test that all learners are alike: p ${p}.`);
     }
+    const protocol = Runs.page.protocols.find(([name]) => name === chosen.protocol);
+    parent.append(
+      html("p", { class: "leader", id: "winner" }, winnerIn(rows, label, standing)),
+      html("p", { id: "protocol" }, `Protocol ${chosen.protocol}: ${protocol?.[1] ?? ""}`),
+    );
     add(grid(parent), {
       id: "ranks",
       wide: true,
@@ -428,10 +490,9 @@ const Views = (() => {
     const card = html("div", { class: "narrow" });
     parent.append(card);
     Tables.standing(card, rows);
-    for (const { learner, reason } of standing.leftOut) {
-      const why = `Not ranked: ${shorten(learner)}, which ${shorten(reason, 300)}.`;
-      card.append(html("p", { class: "small" }, why));
-    }
+    const reference = referenceIn(chosen, label);
+    if (reference) card.append(html("p", { id: "reference" }, reference));
+    if (standing.leftOut.length) card.append(notRanked(standing.leftOut));
   }
 
   /** @type {(parent: HTMLElement, asked: Asked) => void} */

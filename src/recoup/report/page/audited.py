@@ -13,8 +13,8 @@ from recoup._core.text import (
     show_number,
     show_percent,
     show_range,
+    show_share,
     show_share_range,
-    show_whole_percent,
 )
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import metric_spec
@@ -32,6 +32,8 @@ LABEL_LEVELS = {
     "favor-low": "red",
 }
 
+FEWEST_CASES, MOST_CASES, POSITIVE_CASES = 1000, 10**8, 10
+
 
 def audit_of(evaluation: Evaluation) -> dict[str, Any]:
     """Say what rows checked by hand told, or would tell.
@@ -47,7 +49,7 @@ def audit_of(evaluation: Evaluation) -> dict[str, Any]:
         ``made``, whether there was an audit; ``sentences`` for people; ``offer`` before one
         (:func:`~recoup.report.page.offered.offer_of`); after one ``labels`` (the verdict on them),
         ``metrics`` (each by the audit, by the labels alone and by both, with limits), ``kind`` of
-        the limits, ``confusion`` (cases out of a thousand).
+        the limits, ``confusion`` (cases out of :func:`cases_of`).
     """
     found = evaluation.audit
     if found is None:
@@ -68,7 +70,7 @@ def audit_of(evaluation: Evaluation) -> dict[str, Any]:
         "kind": "bounds" if found.bounds_only else f"{show_percent(found.confidence)} interval",
         "bounds_only": found.bounds_only,
         "n_checked": found.n_checked,
-        "confusion": _cases(found),
+        "confusion": _cases(found, cases_of(evaluation)),
     }
 
 
@@ -123,11 +125,13 @@ def tile_of(evaluation: Evaluation, key: str) -> dict[str, str] | None:
     title = HIDDEN_FIGURE if key == "hidden" else TITLE_FIGURES[key]
     # The audit's threshold, wherever the slider stands.
     at = f"at threshold {show_digits(evaluation.threshold)}"
-    words = {"rows": show_count(found.n_checked), "about": title[1].replace("at the threshold", at)}
+    about = title[1].replace("at the threshold", at)
+    about = about.format(rows=show_count(evaluation.n_unlabeled))
+    words = {"rows": show_count(found.n_checked), "about": about}
     if key == "hidden":
         value, interval = show_count(one.combined), _between(one.lower, one.upper)
     elif TITLE_FIGURES[key][2]:
-        value, interval = show_whole_percent(one.combined), show_share_range(one.lower, one.upper)
+        value, interval = show_share(one.combined), show_share_range(one.lower, one.upper)
     else:
         value, interval = show_number(one.combined), show_range(one.lower, one.upper)
     if found.bounds_only:
@@ -184,7 +188,7 @@ def _about_numbers(found: AuditedEvaluation) -> list[str]:
             shown = (show_share_range if as_share else show_range)(one.lower, one.upper)
         elif as_share:
             ends = show_share_range(one.lower, one.upper)
-            shown = f"{show_whole_percent(one.combined)} ({ends})"
+            shown = f"{show_share(one.combined)} ({ends})"
         else:
             shown = f"{show_number(one.combined)} ({show_range(one.lower, one.upper)})"
         parts.append(f"{label if label.isupper() else label.lower()} {shown}")
@@ -244,15 +248,34 @@ def _rows(evaluation: Evaluation, found: AuditedEvaluation) -> list[dict[str, An
     return rows
 
 
-def _cases(found: AuditedEvaluation) -> dict[str, float] | None:
-    """Split a thousand cases as the audit has them."""
+def cases_of(evaluation: Evaluation) -> int:
+    """Return out of how many cases to count: a thousand, or more where positives are rare.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What :func:`recoup.evaluate` returned.
+
+    Returns
+    -------
+    int
+        The smallest of 1,000, 10,000 and so on that ten positives are among.
+    """
+    cases = FEWEST_CASES
+    while 0 < cases * evaluation.pi < POSITIVE_CASES and cases < MOST_CASES:
+        cases *= 10
+    return cases
+
+
+def _cases(found: AuditedEvaluation, cases: int) -> dict[str, float] | None:
+    """Split so many cases as the audit has them."""
     if found.bounds_only:
         return None
     recall, specificity = (found[key].audited for key in ("recall", "specificity"))
-    positives = 1000 * found.roc.pi
+    positives = cases * found.roc.pi
     return {
         "tp": positives * recall,
         "fn": positives * (1 - recall),
-        "fp": (1000 - positives) * (1 - specificity),
-        "tn": (1000 - positives) * specificity,
+        "fp": (cases - positives) * (1 - specificity),
+        "tn": (cases - positives) * specificity,
     }

@@ -125,7 +125,7 @@ const Checked = (() => {
     }
     for (const [kind, count] of Object.entries(audit.confusion ?? {})) {
       const place = document.querySelector(`[data-cases="${kind}"]`);
-      if (place) place.textContent = Words.fixed(count, 0);
+      if (place) place.textContent = Words.whole(count);
     }
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ FEWEST = 10
 LEAST_SHOWN, MOST_SHOWN, N_PLACES = 25, 800, 12
 # Odds of a label between the highest and the lowest scoring positive, as plans look at.
 FAVOR = 5.0
+# Half of an interval in points of a hundred that leaves a share as open as it was.
+NOTHING_LEARNED = 50.0
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
 
@@ -103,9 +106,14 @@ def _points_at(evaluation: Evaluation, numbers: Sequence[int]) -> dict[str, Any]
             for odds in (1.0, FAVOR, 1 / FAVOR)
         ]
         for key in TITLE_FIGURES:
-            found["random"][key].append(100 * cases[0][key])
-            found["biased"][key].append(100 * max(case[key] for case in cases))
+            found["random"][key].append(_points(cases[0][key]))
+            found["biased"][key].append(max(_points(case[key]) for case in cases))
     return found
+
+
+def _points(half: float) -> float:
+    """Turn half of an interval into points of a hundred, no more than all of them."""
+    return half if math.isnan(half) else min(100 * half, NOTHING_LEARNED)
 
 
 def _figure(evaluation: Evaluation, key: str) -> dict[str, str]:
@@ -117,6 +125,8 @@ def _figure(evaluation: Evaluation, key: str) -> dict[str, str]:
 
 def _shown(key: str, points: float) -> str:
     """Write half of an interval as the tile of the metric writes its value."""
+    if points >= NOTHING_LEARNED:
+        return f"over {_shown(key, NOTHING_LEARNED - 1e-9)}"
     if not TITLE_FIGURES[key][2]:
         return f"{PLUS_MINUS}{show_digits(points / 100, 2)}"
     return f"{PLUS_MINUS}{show_digits(points, 2)}"
@@ -140,7 +150,10 @@ def _sentences(evaluation: Evaluation, checks: int, half: dict[str, float]) -> l
     if parts:
         first += f": {', '.join(parts)}."
     else:
-        first += ", and every number gets an interval that holds whatever the labels are."
+        first += (
+            ", and every number gets an interval that holds whatever the labels are, though none "
+            "that is narrower than now."
+        )
     return [
         first,
         "All numbers on this page rest on something that cannot be seen in them: that the labeled "

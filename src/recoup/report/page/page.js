@@ -80,8 +80,9 @@
     }
     Object.assign(texts, tileTexts(metrics));
     for (const [key, cases] of Object.entries(result.confusion)) {
-      texts[`cases.${key}`] = Words.fixed(1000 * cases, 0);
+      texts[`cases.${key}`] = Words.whole(summaries[state.model].cases * cases);
     }
+    texts["cases.all"] = Words.whole(summaries[state.model].cases);
     write(texts);
     // What checked rows told stays where it is.
     const { audit, verdict } = summaries[state.model];
@@ -201,15 +202,20 @@
   function showCosts() {
     const { fpCost, fnCost } = state;
     const money = (value) => Number(value.toPrecision(4)).toLocaleString("en-US");
-    write({ "cost.now": money(Recoup.cost(result, fpCost, fnCost)) });
+    const { cases } = summaries[state.model];
+    const shown = Words.whole(cases);
+    write({
+      "cost.now": money((cases / 1000) * Recoup.cost(result, fpCost, fnCost)),
+      "cost.cases": shown,
+    });
     const best = result.best("expected_cost", { fpCost, fnCost });
     const highest = model().scores[model().scores.length - 1];
     const cut = Math.min(best.threshold, highest);
     cheapest = cut;
     byId("cheapest").textContent =
       best.threshold > highest
-        ? `Cheapest is to flag nothing, at ${money(1000 * best.value)}.`
-        : `Cheapest threshold: ${digits(cut)}, at ${money(1000 * best.value)}.`;
+        ? `Cheapest is to flag nothing, at ${money(cases * best.value)}.`
+        : `Cheapest threshold: ${digits(cut)}, at ${money(cases * best.value)}.`;
     byId("use-cheapest").hidden = best.threshold > highest || cut === state.threshold;
   }
 
@@ -234,7 +240,7 @@
     const { alpha, beta } = Recoup.limits(model(), wanted());
     for (const [name, [low, high]] of Object.entries({ alpha, beta })) {
       const slider = input(name);
-      const step = high - low > 0.3 ? 0.005 : 0.001;
+      const step = high - low > 0.3 ? 0.005 : 10 ** Math.floor(Math.log10((high - low) / 50));
       // The ends lie on whole steps, so that arrow keys pass through round numbers.
       slider.step = String(step);
       slider.min = String(Math.ceil(low / step - 1e-9) * step);

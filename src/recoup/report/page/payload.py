@@ -389,7 +389,9 @@ def _ranges(evaluation: Evaluation) -> dict[str, Any]:
     # The largest alpha is proportional to beta, and the largest 1 - beta to 1 - alpha. The sliders
     # reach the largest values of all: those for beta = 1 and for alpha = 0.
     room = (1 - limits.beta_lower) / (1 - alpha)
-    top = max(1.1 * limits.alpha_upper / beta, 1.2 * alpha, 0.05)
+    # Where positives are rare, small steps matter.
+    least = min(0.05, 10 * alpha) if alpha > 0 else 0.05
+    top = max(1.1 * limits.alpha_upper / beta, 1.2 * alpha, least)
     bottom = max(min(1 - 1.1 * room, beta), gap)
     low, high = evaluation.table.score_range
     if evaluation.table.holds_probabilities:

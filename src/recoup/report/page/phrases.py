@@ -17,11 +17,12 @@ PHRASES = {
     "of_ten": "{count} of 10",
     "found": "At this threshold the model finds {count} positives ({share}).",
     "unknown_recall": "How many positives the model finds cannot be recovered at this threshold.",
-    "right": "Of 10 rows that it flags, {count} are really positive ({share}).",
+    "right": "Of {rows} rows that it flags, {count} are really positive ({share}).",
     "none_flagged": "At this threshold the model flags nothing. Choose a lower one.",
     "unknown_precision": "How many of the rows it flags are positive cannot be recovered at this "
     "threshold.",
     "naive": "Counting unlabeled rows as negative would have said {pu}, {gap} points too {side}.",
+    "naive_small": "Counting unlabeled rows as negative would have said {pu}.",
     "naive_same": "Counting unlabeled rows as negative would have said about the same, {pu}.",
     "between": "{value}, between {low} and {high}",
     "exceeded": "These shares of positives do not fit the scores: at {confidence} confidence they "
@@ -31,12 +32,12 @@ PHRASES = {
     "are as good as they can be, and worse if fewer positives hide among the unlabeled rows.",
     "within": "The share of positives among the unlabeled rows, {alpha}, is one that the scores "
     "allow (up to {alpha_upper}).",
-    "stretch_red": "Undoing the mix of positives stretches every error {times} times: the labeled "
-    "and the unlabeled rows hold nearly the same share of positives.",
-    "stretch_amber": "Undoing the mix of positives stretches every error {times} times: the two "
-    "groups of rows hold similar shares of positives.",
-    "stretch_green": "Undoing the mix of positives stretches every error {times} times, which the "
-    "intervals include.",
+    "stretch_red": "The labeled and the unlabeled rows hold nearly the same share of positives, so "
+    "that little can be told: intervals are {times} times as wide as with true classes.",
+    "stretch_amber": "The labeled and the unlabeled rows hold similar shares of positives: "
+    "intervals are {times} times as wide as with true classes.",
+    "stretch_green": "Positives among the unlabeled rows make intervals {times} times as wide as "
+    "with true classes; the intervals here include that.",
     "partly": "Part of the range of alpha, up to {alpha_high}, is more than the scores allow "
     "({alpha_upper} at {confidence} confidence).",
     "clipped_red": "Some values came out impossible and were cut off at their limit ({outside}); "
@@ -54,9 +55,9 @@ PHRASES = {
     "narrows_alpha": "Looking at some unlabeled rows by hand would narrow that.",
     "narrows_beta": "Looking at some labeled rows by hand would narrow that.",
     "narrows_both": "Looking at some rows by hand, labeled and unlabeled, would narrow that.",
-    "labels_unknown": "Nobody has said how labels came about. {ranges}Checking about {rows} rows "
-    "by hand would settle it (recoup audit plan). If the labeled rows are a random sample of the "
-    'positives, say so: labels_are="random", or --labels-are random.',
+    "labels_unknown": "Nobody has said how labels came about. {ranges}Rows checked by hand "
+    "tell, about {rows} to begin with (recoup audit plan). If the labeled rows are a random "
+    'sample of the positives, say so: labels_are="random", or --labels-are random.',
     "labels_biased": "The labeled rows are said not to be a random sample of the positives: "
     "numbers from labels alone do not hold. {ranges}Check about {rows} rows by hand (recoup audit "
     "plan), or give the chance of each row to be labeled if positive (propensity=).",
@@ -94,7 +95,7 @@ PHRASES = {
     "copy_by_hand": "Marked: now copy it with the keyboard.",
 }
 # Title, words below it.
-HIDDEN_FIGURE = ("Hidden positives", "positives among the unlabeled rows")
+HIDDEN_FIGURE = ("Hidden positives", "positives among the {rows} unlabeled rows")
 # Title, words below it, and whether the number is shown in percent.
 TITLE_FIGURES = {
     "recall": ("Positives found", "recall at the threshold", True),
@@ -114,7 +115,7 @@ LIMITS = {
     "narrow_gap": 1 / 3,
     "tiny_gap": 0.1,
     # From so many times on, that is worth saying.
-    "noticed": 1.05,
+    "noticed": 1.25,
     # From so many times the largest alpha on, alpha counts as close to it.
     "near": 0.95,
     # Shares below and from these on are not rounded to none of ten or all ten.

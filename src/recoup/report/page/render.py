@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,13 +18,14 @@ import recoup
 from recoup._core.files import write_file
 from recoup._core.prior import Prior
 from recoup._core.text import (
+    show_count,
     show_digits,
     show_number,
     show_p,
     show_percent,
     show_range,
+    show_share,
     show_share_range,
-    show_whole_percent,
 )
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
@@ -269,10 +271,11 @@ def environment() -> Any:
     made.filters |= {
         "value": show_number,
         "range": show_range,
+        "count": show_count,
         "p_value": show_p,
         "digits": show_digits,
         "percent": show_percent,
-        "whole_percent": show_whole_percent,
+        "share": show_share,
         "share_range": show_share_range,
         "shorten": shorten,
         "in_title": lambda text: shorten(text, NAME_IN_TITLE),
@@ -347,10 +350,10 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     elif evaluation.given.scored != "once":
         named.append("scored")
     *names, last = [*rows, *(value for value in given.values() if value.isidentifier())]
-    given |= {name: repr(value) for name, value in more.items()}
+    given |= {name: _written(value) for name, value in more.items()}
     for name in named:
         source = evaluation.given if name == "scored" else evaluation
-        given[name] = repr(getattr(source, name))
+        given[name] = _written(getattr(source, name))
     arguments = ", ".join(f"{name}={value}" for name, value in given.items())
     return (
         f"recoup.{function}({', '.join(rows)}, {arguments})",
@@ -359,13 +362,22 @@ def _python_call(result: Evaluation | Comparison) -> tuple[str, str]:
     )
 
 
+def _written(value: Any) -> str:
+    """Write an argument as Python reads it, numbers without an exponent."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_written, value))})"
+    if isinstance(value, float) and math.isfinite(value):
+        return np.format_float_positional(value, trim="0")
+    return repr(value)
+
+
 def _prior_arguments(prior: Prior) -> dict[str, str]:
     """Write alpha and beta, by name where they were more than a few numbers."""
     if prior.asked is not None:
-        return {"alpha": repr(prior.asked[0]), "beta": repr(prior.asked[1])}
+        return {"alpha": _written(prior.asked[0]), "beta": _written(prior.asked[1])}
     if prior.estimate is not None:
         return {"alpha": "estimate"}
-    numbers = {"alpha": repr(prior.alpha), "beta": repr(prior.beta)}
+    numbers = {"alpha": _written(prior.alpha), "beta": _written(prior.beta)}
     centers = prior.alpha, prior.beta
     named = numbers
     if prior.alpha_draws is not None:
@@ -375,7 +387,7 @@ def _prior_arguments(prior: Prior) -> dict[str, str]:
             named["beta"] = "beta_draws"
             centers = centers[0], float(np.median(prior.beta_draws))
     elif prior.interval is not None:
-        named = numbers | {"alpha": repr(prior.interval)}
+        named = numbers | {"alpha": _written(prior.interval)}
         centers = sum(prior.interval) / 2, prior.beta
     # Only a prior estimate has a value of its own beside its draws or its interval.
     return named if centers == (prior.alpha, prior.beta) else numbers | {"alpha": "estimate"}

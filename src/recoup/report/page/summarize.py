@@ -14,7 +14,7 @@ from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
 from recoup.metrics.spec import HEADINGS, metric_spec
-from recoup.report.page.audited import answers_in_words, audit_of
+from recoup.report.page.audited import answers_in_words, audit_of, cases_of
 from recoup.report.page.verdict import verdict
 from recoup.selection.how_labeled import SAID
 
@@ -53,7 +53,8 @@ def summarize(
         ``audit`` what rows checked by hand tell, or would tell
         (:func:`~recoup.report.page.audited.audit_of`);
         ``groups`` the metrics with their PU and recovered values, intervals and bounds; ``points``
-        the operating points; ``confusion`` cases out of a thousand; ``settings``, ``assumption``,
+        the operating points; ``confusion`` splits so many cases as
+        ``cases`` says; ``settings``, ``assumption``,
         ``given`` and ``notes`` what the numbers rest on; ``prior`` how alpha was estimated, or
         None; ``sources`` where the methods come from; ``digest`` the SHA-256 of the scores and
         their counts.
@@ -69,6 +70,7 @@ def summarize(
             "points": _points(evaluation),
             "prior": _prior(evaluation),
             "confidence": evaluation.confidence,
+            "cases": cases_of(evaluation),
             "confusion": _confusion(evaluation),
             "notes": list(map(str, evaluation.notes)),
             "sources": _sources(evaluation),
@@ -313,9 +315,10 @@ def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def _confusion(evaluation: Evaluation) -> dict[str, float]:
-    """Split a thousand cases by what they are and what the model says."""
+    """Split cases by what they are and what the model says."""
     recall, specificity = (evaluation[key].recovered for key in ("recall", "specificity"))
-    positives, negatives = 1000 * evaluation.pi, 1000 * (1 - evaluation.pi)
+    cases = cases_of(evaluation)
+    positives, negatives = cases * evaluation.pi, cases * (1 - evaluation.pi)
     return {
         "tp": positives * recall,
         "fn": positives * (1 - recall),

@@ -14,8 +14,8 @@ from recoup._core.text import (
     show_number,
     show_percent,
     show_range,
+    show_share,
     show_share_range,
-    show_whole_percent,
     whole_percent,
 )
 from recoup.evaluation import Estimate, Evaluation
@@ -75,15 +75,17 @@ def headline(metrics: Mapping[str, Estimate], queue: float) -> list[str]:
     if math.isnan(recall.recovered):
         sentences = [PHRASES["unknown_recall"]]
     else:
-        sentences = [_counted("found", recall)]
+        count = of_ten(recall.recovered)
+        sentences = [PHRASES["found"].format(count=count, share=_share(recall))]
     if math.isnan(precision.recovered):
         return [*sentences, PHRASES["unknown_precision"]]
-    sentences.append(_counted("right", precision))
+    right = _flagged_right(precision.recovered)
+    sentences.append(PHRASES["right"].format(**right, share=_share(precision)))
     gap = whole_percent(precision.recovered) - whole_percent(precision.pu)
-    phrase = PHRASES["naive" if gap else "naive_same"]
-    naive = phrase.format(
-        pu=show_whole_percent(precision.pu), gap=abs(gap), side="low" if gap > 0 else "high"
-    )
+    pu = show_share(precision.pu)
+    same = "naive_same" if show_share(precision.recovered) == pu else "naive_small"
+    side = "low" if gap > 0 else "high"
+    naive = PHRASES["naive" if gap else same].format(pu=pu, gap=abs(gap), side=side)
     return [*sentences, naive]
 
 
@@ -103,16 +105,22 @@ def _count_of_ten(share: float) -> str:
     return PHRASES["about_of_ten"].format(count=math.floor(10 * share + 0.5))
 
 
-def _counted(phrase: str, item: Estimate) -> str:
-    count = (of_ten if phrase == "found" else _count_of_ten)(item.recovered)
-    return PHRASES[phrase].format(count=count, share=_share(item))
+def _flagged_right(share: float) -> dict[str, str]:
+    """Say of how many flagged rows how many are right: of ten, or of so many that some are."""
+    if share == 0 or share >= LIMITS["few"]:
+        return {"rows": "10", "count": _count_of_ten(share)}
+    rows = 100
+    while rows * share < 1.5:
+        rows *= 10
+    count = show_count(math.floor(rows * share + 0.5))
+    return {"rows": show_count(rows), "count": PHRASES["about_of_ten"].format(count=count)}
 
 
 def _share(item: Estimate) -> str:
-    value = show_whole_percent(item.recovered)
+    value = show_share(item.recovered)
     if math.isnan(item.lower) or math.isnan(item.upper):
         return value
-    low, high = show_whole_percent(item.lower), show_whole_percent(item.upper)
+    low, high = show_share(item.lower), show_share(item.upper)
     return PHRASES["between"].format(value=value, low=low, high=high)
 
 
@@ -137,7 +145,7 @@ def _hidden(evaluation: Evaluation) -> dict[str, Any]:
     words = open_words(alpha, False, evaluation.label_odds if alpha else 1.0)
     return {
         "title": title,
-        "about": about,
+        "about": about.format(rows=show_count(evaluation.n_unlabeled)),
         "count": show_count(found.count),
         "between": PHRASES["hidden_between"].format(low=low, high=high),
         "could_be": could_be(f"{low} to {high}", f"{least} to {most}", words),

@@ -11,7 +11,7 @@ const Words = (() => {
   const DASH = "\u2013";
   const INFINITE = "\u221e";
   const SMALL_P = 0.001;
-  const [LARGE, SMALL] = [1000, 0.0005];
+  const [LARGE, SMALL] = [1000, 0.01];
   // More decimals than lie between a double and the next, so that a half shows as one.
   const SPARE = 30;
 
@@ -80,11 +80,22 @@ const Words = (() => {
     missing(low) || missing(high) ? DASH : `${write(low)} to ${write(high)}`;
 
   /** @type {(value: Maybe) => string} */
-  const pValue = (value) => (!missing(value) && value < SMALL_P ? `< ${SMALL_P}` : number(value));
+  const pValue = (value) => {
+    if (missing(value)) return DASH;
+    return value < SMALL_P ? `< ${SMALL_P}` : fixed(value, 3);
+  };
 
   const wholePercent = (/** @type {number} */ share) => Math.floor(100 * share + 0.5);
+  // Whole percent, but 0% and 100% only where it is none or all: show_share.
   /** @type {(value: Maybe) => string} */
-  const share = (value) => (missing(value) ? DASH : `${wholePercent(value)}%`);
+  const share = (value) => {
+    if (missing(value)) return DASH;
+    if (value > 0 && value < 0.01) return `${digits(100 * value, 2)}%`;
+    if (value >= 0.995 && value < 1) {
+      return value < 0.9995 ? `${fixed(100 * value, 1)}%` : ">99.9%";
+    }
+    return `${wholePercent(value)}%`;
+  };
   /** @type {(value: number, count?: number) => string} */
   const percent = (value, count = 4) => `${digits(100 * value, count)}%`;
 
@@ -108,6 +119,18 @@ const Words = (() => {
     return fill(phrases.about_of_ten, { count: Math.floor(10 * value + 0.5) });
   }
 
+  // Of how many flagged rows how many are right: of ten, or of so many that some are.
+  /** @type {(value: number, phrases: Phrases, limits: Limits) => Record<string, string>} */
+  function flaggedRight(value, phrases, limits) {
+    if (value === 0 || value >= limits.few) {
+      return { rows: "10", count: countOfTen(value, phrases, limits) };
+    }
+    let rows = 100;
+    while (rows * value < 1.5) rows *= 10;
+    const count = whole(Math.floor(rows * value + 0.5));
+    return { rows: whole(rows), count: fill(phrases.about_of_ten, { count }) };
+  }
+
   // What the model finds, how often it is right, and what naive counting would have said.
   /**
    * @type {(metrics: Record<string, Estimate>, queue: number, phrases: Phrases, limits: Limits)
@@ -128,13 +151,17 @@ const Words = (() => {
       found = fill(phrases.found, { count, share: shareOf(recall) });
     }
     if (missing(precision.recovered)) return [found, phrases.unknown_precision];
-    const count = countOfTen(precision.recovered, phrases, limits);
+    const right = {
+      share: shareOf(precision),
+      ...flaggedRight(precision.recovered, phrases, limits),
+    };
     const gap = wholePercent(precision.recovered) - wholePercent(Number(precision.pu));
     const naive = { pu: share(precision.pu), gap: Math.abs(gap), side: gap > 0 ? "low" : "high" };
+    const same = share(precision.recovered) === naive.pu;
     return [
       found,
-      fill(phrases.right, { count, share: shareOf(precision) }),
-      fill(gap ? phrases.naive : phrases.naive_same, naive),
+      fill(phrases.right, right),
+      fill(gap ? phrases.naive : same ? phrases.naive_same : phrases.naive_small, naive),
     ];
   }
 
