@@ -47,6 +47,7 @@ CODES = {
     # About a run of a benchmark that is skipped.
     "selects-nothing": "the learner selects no weights, so that its honest run stands in",
     "not-installed": "there is no such learner here",
+    "no-classes": "the learner needs true classes, which the file does not have",
     "other-scheme": "the learner is made for another design of the data",
     "true-propensities": "the learner needs what nobody has",
 }

@@ -40,6 +40,9 @@ RELEASED = "released"
 """As the alpha of learners that need one: what PU-Bench's code hands out, which is the share of
 positives among labeled and unlabeled rows together."""
 
+OWN_LABELS = "own"
+"""As the mechanism: labels are those of the file, and nobody knows how they came about."""
+
 NOT_A_METHOD = (KNOWN, OWN, RELEASED)
 """Words for alpha that name no way to estimate it."""
 
@@ -76,6 +79,10 @@ class Job:
         ``own``.
     preset : str, optional
         Named settings of the learner, which its ``params`` come on top of.
+    file : mapping, optional
+        An own file with ``path``, ``digest`` of its content and its columns, in place of a named
+        dataset. With a column of labels the mechanism is ``own`` and the label frequency 0, since
+        nobody knows it.
 
     Examples
     --------
@@ -97,6 +104,7 @@ class Job:
     protocol: Protocol
     alpha: str = KNOWN
     preset: str | None = None
+    file: Mapping[str, Any] | None = field(default=None, hash=False)
 
     @classmethod
     def of(cls, definition: Mapping[str, Any]) -> Job:
@@ -117,7 +125,8 @@ class Job:
     @property
     def definition(self) -> dict[str, Any]:
         """All that decides what comes out, as plain values."""
-        return {
+        own = {} if self.file is None else {"file": dict(self.file)}
+        return own | {
             "format": FORMAT,
             "dataset": self.dataset,
             "scheme": self.scheme,
@@ -192,6 +201,11 @@ class Job:
         }
 
     @property
+    def has_own_labels(self) -> bool:
+        """Whether labels are those of a file, and true classes are not known."""
+        return self.mechanism == OWN_LABELS
+
+    @property
     def known(self) -> dict[str, Any]:
         """Columns of the store that are known before the run is done."""
         from recoup._core.registry import registered
@@ -206,18 +220,22 @@ class Job:
         -------
         Note or None
         """
-        return _skip_reason(self.key, frozenset(self.params), self.design, self.protocol)
+        return _skip_reason(
+            self.key, frozenset(self.params), self.design, self.protocol, self.has_own_labels
+        )
 
 
 @cache
 def _skip_reason(
-    key: str, changed: frozenset[str], design: Scheme, protocol: Protocol
+    key: str, changed: frozenset[str], design: Scheme, protocol: Protocol, own_labels: bool
 ) -> Note | None:
     from recoup._core.registry import registered
 
     cls = registered("learners").get(key)
     if cls is None:
         return Note("not-installed", f"No learner {key!r} is installed here.")
+    if own_labels and cls.tags.requires_true_labels:
+        return Note("no-classes", f"{key} needs true classes, which the file does not have.")
     if design not in cls.tags.schemes:
         schemes = " and ".join(cls.tags.schemes)
         return Note("other-scheme", f"{key} is made for {schemes} data.")
@@ -252,8 +270,28 @@ def canonical(value: Any) -> str:
 
 
 def hashed(definition: Mapping[str, Any]) -> str:
-    """Return the name of a run: the first 16 digits of the hash of all that defines it."""
+    """Return the name of a run: the first 16 digits of the hash of all that defines it.
+
+    An own file counts by its content, so that it may lie elsewhere the next time.
+    """
+    if definition.get("file"):
+        definition = {**definition, "file": same_content(definition["file"])}
     return hashlib.sha256(canonical(definition).encode()).hexdigest()[:16]
+
+
+def same_content(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what names an own file in the hash of a run: its content and columns, not its place.
+
+    Parameters
+    ----------
+    file : mapping
+        Of a definition.
+
+    Returns
+    -------
+    dict
+    """
+    return {name: value for name, value in file.items() if name != "path"}
 
 
 def shown_learner(key: str, params: Mapping[str, Any], preset: str | None = None) -> str:

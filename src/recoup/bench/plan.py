@@ -24,12 +24,23 @@ from pydantic import (
 )
 
 from recoup._core.checks import brief, did_you_mean
-from recoup.bench.job import KNOWN, NOT_A_METHOD, RELEASED, Design, Job, Protocol, takes_alpha
+from recoup.bench.job import (
+    KNOWN,
+    NOT_A_METHOD,
+    OWN,
+    OWN_LABELS,
+    RELEASED,
+    Design,
+    Job,
+    Protocol,
+    takes_alpha,
+)
 from recoup.exceptions import InvalidInputError
 
 CALLER = "A plan"
 # What every run sets by itself.
 SETTLED = ("random_state", "scheme", "progress", "device", "warm_start", "n_jobs")
+YES = ("yes", "Yes", "YES", "true", "True", "TRUE", "1")
 SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 SPANS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -175,6 +186,59 @@ class LearnerSpec(Part):
             yield self.params | dict(zip(self.grid, values, strict=True))
 
 
+class FileSpec(Part):
+    """A file of one's own in place of a named dataset.
+
+    Parameters
+    ----------
+    file : str
+        A CSV, Parquet or JSON lines file; in a plan relative to the plan.
+    label : str, optional
+        The column that says which rows are labeled positive, where true classes are not known.
+        Learners are then cross-fitted, and judged by recovered metrics.
+    y : str, optional
+        The column of true classes, some of whose positives get a label, as in a named dataset.
+    positive : str, number or list, optional
+        Which values of that column are positive, such as ``yes``. By default 1 and true.
+    features : list of str, default=()
+        The columns to learn from. By default all that tell something.
+    """
+
+    file: str
+    label: str | None = None
+    y: str | None = None
+    positive: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    @field_validator("positive", "features", mode="before")
+    @classmethod
+    def _as_words(cls, value: Any) -> Any:
+        # YAML reads yes without quotes as true.
+        return YES if value is True else tuple(map(str, _as_list(value)))
+
+    @model_validator(mode="after")
+    def _check_columns(self) -> FileSpec:
+        if (self.label is None) == (self.y is None):
+            raise InvalidInputError(
+                f"{CALLER} needs for the file {brief(self.file, 100)!r} either label, the column "
+                f"that says which rows are labeled, or y, that of true classes. Got "
+                f"{'neither' if self.label is None else 'both'}."
+            )
+        self.described()
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the file, which the dataset goes by."""
+        return Path(self.file).name
+
+    def described(self) -> dict[str, Any]:
+        """Return the file as a job has it."""
+        from recoup.bench.own_file import described
+
+        return described(self.file, self.label, self.y, list(self.positive), list(self.features))
+
+
 class Plan(Part):
     """What to compare: all combinations of the parts below.
 
@@ -186,8 +250,9 @@ class Plan(Part):
         What the plan is called.
     about : str, default=""
         What it is for.
-    datasets : tuple of str
-        Names of ``recoup list datasets``, or ``name/task``.
+    datasets : tuple of str or FileSpec
+        Names of ``recoup list datasets``, or ``name/task``; or own files as mappings with
+        ``file``, ``label`` or ``y``, and ``positive``.
     schemes : tuple of str, default=("single-sample",)
         ``single-sample``, ``case-control``, or ``case-control-overlap``, in which labeled rows
         come again among the unlabeled ones, as in PU-Bench.
@@ -222,7 +287,7 @@ class Plan(Part):
 
     name: Annotated[str, Field(pattern=r"^\w[\w .-]*$")] = "plan"
     about: str = ""
-    datasets: Annotated[tuple[str, ...], Several, Field(min_length=1)]
+    datasets: Annotated[tuple[str | FileSpec, ...], Several, Field(min_length=1)]
     schemes: Annotated[tuple[Design, ...], Several, Field(min_length=1)] = ("single-sample",)
     mechanisms: Annotated[tuple[str, ...], Several, Field(min_length=1)] = ("scar",)
     label_frequencies: Annotated[tuple[Share, ...], Several, Field(min_length=1)] = (0.1,)
@@ -262,20 +327,59 @@ class Plan(Part):
             for params in spec.settings()
         ]
         alpha = self.alpha if self.alpha in NOT_A_METHOD else KNOWN
-        cells = itertools.product(
-            *(self.seeds, self.datasets, self.schemes, self.mechanisms),
-            *(self.label_frequencies, self.noise),
-        )
         found = [
             Job(
-                *(dataset, scheme, mechanism, frequency, noise, key, params, seed, protocol),
-                *(alpha, preset),
+                *(name, scheme, mechanism, frequency, noise, key, params, seed, protocol),
+                *("estimate" if mechanism == OWN_LABELS and alpha != OWN else alpha, preset, file),
             )
-            for seed, dataset, scheme, mechanism, frequency, noise in cells
+            for seed in self.seeds
+            for name, file, cells in self._cells()
+            for scheme, mechanism, frequency, noise in cells
             for key, params, preset in learners
             for protocol in self.protocols
         ]
         return list({job.run: job for job in found}.values())
+
+    def _cells(self) -> Iterator[tuple[str, dict[str, Any] | None, list[Any]]]:
+        """Return each dataset, its file if it is one, and how its labels come about."""
+        drawn = (self.mechanisms, self.label_frequencies, self.noise)
+        for dataset in self.datasets:
+            if isinstance(dataset, str):
+                yield dataset, None, list(itertools.product(self.schemes, *drawn))
+                continue
+            ways = itertools.product(self.schemes, *drawn)
+            if dataset.label is not None:
+                ways = itertools.product(self.schemes, [OWN_LABELS], [0.0], [0.0])
+            yield dataset.name, dataset.described(), list(ways)
+
+    @model_validator(mode="after")
+    def _check_files(self) -> Plan:
+        own = [dataset for dataset in self.datasets if isinstance(dataset, FileSpec)]
+        names = [one.name for one in own]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            raise InvalidInputError(
+                f"{CALLER} needs files with different names. Got {brief(twice)!r} twice."
+            )
+        labeled = next((one.name for one in own if one.label is not None), None)
+        if labeled is None:
+            return self
+        wrong = ""
+        if self.protocols != ("honest",):
+            wrong = f"the protocol honest alone. Got {', '.join(self.protocols)}"
+        elif "case-control-overlap" in self.schemes:
+            wrong = "the scheme single-sample or case-control. Got case-control-overlap"
+        elif any(
+            KNOWN in (spec.params.get("alpha"), *spec.grid.get("alpha", ()))
+            for spec in self.learners
+        ):
+            wrong = "learners whose alpha is a number or estimated. Got alpha: known"
+        if wrong:
+            raise InvalidInputError(
+                f"{CALLER} with labels from a file ({brief(labeled)!r}), whose true classes nobody "
+                f"knows, needs {wrong}. Change that, or name a column of true classes with y."
+            )
+        return self
 
     def _with_alpha(self, key: str, params: dict[str, Any]) -> dict[str, Any]:
         """Name the way to estimate alpha where a learner has a use for it."""
@@ -283,14 +387,35 @@ class Plan(Part):
             return params
         return params | {"alpha": self.alpha}
 
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        """Read mappings as files, and let them say themselves what they lack."""
+        return tuple(
+            FileSpec(**one)
+            if isinstance(one, dict) and all(isinstance(k, str) for k in one)
+            else one
+            for one in _as_list(value)
+        )
+
     @field_validator("datasets")
     @classmethod
-    def _check_datasets(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_datasets(cls, names: tuple[str | FileSpec, ...]) -> tuple[str | FileSpec, ...]:
         from recoup.data import tasks
         from recoup.data.catalog import find_entry
+        from recoup.data.readers import KINDS
 
-        found = []
+        found: list[str | FileSpec] = []
         for name in names:
+            if isinstance(name, FileSpec):
+                found.append(name)
+                continue
+            if Path(name).suffix.lower() in KINDS:
+                raise InvalidInputError(
+                    f"{CALLER} needs columns to read {brief(name)!r} by. Write it as "
+                    f"{{file: {name}, label: COLUMN}}, or with y: COLUMN for true classes, and "
+                    f"positive: VALUE where they are words."
+                )
             dataset, _, task = name.partition("/")
             find_entry(dataset, CALLER)
             known = [one.name for one in tasks(dataset)]
@@ -388,12 +513,26 @@ def read_plan(source: str | Path) -> Plan:
             f"with recoup.{did_you_mean(str(source), known)} Those are: {', '.join(known)}."
         )
     found = _loaded(text, where)
+    if path.is_file():
+        found = found | {"datasets": _beside(path, found.get("datasets"))}
     try:
-        return Plan(**({"name": name} | found))
+        return Plan(
+            **({"name": name} | {key: one for key, one in found.items() if one is not None})
+        )
     except InvalidInputError as error:
         raise InvalidInputError(f"{where}: {error}") from error
     except ValidationError as error:
         raise InvalidInputError(f"{where}: {_first_problem(error)}") from error
+
+
+def _beside(plan: Path, datasets: Any) -> Any:
+    """Look for own files beside the plan that names them."""
+    return datasets and [
+        one | {"file": str(plan.parent / one["file"])}
+        if isinstance(one, dict) and isinstance(one.get("file"), str)
+        else one
+        for one in _as_list(datasets)
+    ]
 
 
 MERGE = "tag:yaml.org,2002:merge"
@@ -473,7 +612,11 @@ def _first_problem(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         name, inside = str(first["loc"][-1]), first["loc"][:-1]
         part = str(inside[0]) if inside else ""
-        models: dict[str, type[Part]] = {"learners": LearnerSpec, "limits": Limits}
+        models: dict[str, type[Part]] = {
+            "learners": LearnerSpec,
+            "limits": Limits,
+            "datasets": FileSpec,
+        }
         model = models.get(part, Plan)
         known = list(model.model_fields)
         near = get_close_matches(name, known, 1, 0.4)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import recoup.metrics  # noqa: F401  registers them
 from recoup._core.checks import FloatArray, brief, did_you_mean
-from recoup.bench.job import is_lent
+from recoup.bench.job import OWN_LABELS, is_lent
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.spec import METRICS, benched_specs
 
@@ -91,6 +91,8 @@ class Cell:
 
     def __str__(self) -> str:
         """Name the cell in a few words."""
+        if self.mechanism == OWN_LABELS:
+            return f"{self.dataset}, {self.scheme}, labels of its own"
         noise = f", noise {self.noise:g}" if self.noise else ""
         return (
             f"{self.dataset}, {self.scheme}, {self.mechanism}, c = {self.label_frequency:g}{noise}"

@@ -32,7 +32,7 @@ from recoup.bench.measure import (
     recovered_metrics,
     true_metrics,
 )
-from recoup.bench.trial_data import Rows, cell_alpha, draw_rows
+from recoup.bench.trial_data import Rows, cell_alpha, draw_folds, draw_rows
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PULearner, make
 from recoup.metrics.spec import POINT_METRICS
@@ -72,6 +72,8 @@ def measure_trial(
 def _measured(
     job: Job, device: str, checkpoints: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    if job.has_own_labels:
+        return _crossfitted(job, device)
     rows = draw_rows(job)
     learner, more = _ready(job, rows, device)
     if learner.tags.backend == "torch":
@@ -148,6 +150,52 @@ def _measured(
         for other, (its, more_of) in found.items()
     ]
     return to_plain(row), to_plain({**kept, "also": also})
+
+
+def _crossfitted(job: Job, device: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Judge a learner where true classes are not known: on rows it did not see, fold by fold.
+
+    One alpha judges all learners of a cell, or one with too large an alpha would seem to win.
+    """
+    judged_with = cell_alpha(job)
+    recovered, alphas, seconds, epochs, history = [], [], [], [], []
+    n_labeled = n_rows = 0
+    with PeakMemory(device) as peak:
+        for rows in draw_folds(job):
+            learner, more = _ready(job, rows, device)
+            if learner.tags.backend == "torch":
+                require("torch", purpose=job.key, install="'recoup[torch]'")
+            warm_up(learner.tags.backend, device)
+            started = time.perf_counter()
+            learner.fit(rows.X, rows.s, **more)
+            seconds.append(time.perf_counter() - started)
+            recovered.append(_recovered(rows, _answers(learner, rows.X_test), judged_with))
+            alphas.append(getattr(learner, "alpha_", None))
+            history = [dict(epoch) for epoch in getattr(learner, "history_", [])]
+            epochs.append(len(history) or None)
+            assert rows.s_sample is not None
+            n_labeled, n_rows = n_labeled + int(rows.s_sample.sum()), n_rows + len(rows.s_sample)
+    row = {
+        "alpha_used": _mean(alphas),
+        "alpha_estimate": judged_with,
+        "seconds": _mean(list(seconds)),
+        "epochs": epochs[0],
+        "peak_memory": peak.main,
+        "peak_gpu_memory": peak.gpu,
+        "n_labeled": n_labeled,
+        "n_unlabeled": n_rows - n_labeled,
+        "n_test": n_rows,
+        "device": peak.device if learner.tags.backend == "torch" else "cpu",
+        "family": learner.tags.family,
+    } | {name: _mean([fold[name] for fold in recovered]) for name in recovered[0]}
+    details = {
+        "versions": versions(),
+        "hardware": hardware(device),
+        "seeds": job.seeds,
+        "curves": history,
+        "distributions": {},
+    }
+    return to_plain(row), to_plain(details)
 
 
 Answers: TypeAlias = tuple[FloatArray, NDArray[np.int_] | None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.files import write_file
 from recoup._core.version import installed_version
-from recoup.bench.job import FORMAT, Job, hashed
+from recoup.bench.job import FORMAT, Job, canonical, hashed, same_content
+from recoup.bench.own_file import FOLDS, own_dataset, read_own
 from recoup.data import Dataset, PUBenchSplit, load, preprocess, pubench_split
 from recoup.data.fetch import cache_folder
 from recoup.data.pu import PUDataset
@@ -88,7 +91,8 @@ def draw_rows(job: Job) -> Rows:
 def _cell(job: Job) -> tuple[Any, ...]:
     """Return all that decides about the rows of a job."""
     drawn = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
-    return (job.dataset, job.seeds["split"], job.seeds["labels"], *drawn)
+    file = "" if job.file is None else canonical(dict(job.file))
+    return (job.dataset, job.seeds["split"], job.seeds["labels"], *drawn, file)
 
 
 def cell_alpha(job: Job) -> float:
@@ -104,12 +108,14 @@ def cell_alpha(job: Job) -> float:
 def _estimated(cell: tuple[Any, ...]) -> float:
     from recoup.learners.base import known_alpha
 
-    rows = _drawn(*cell)
+    X, s = _labeled_rows(cell)
     # By the rows themselves: data of one name need not be the same everywhere.
-    content = hashlib.sha256(np.ascontiguousarray(rows.X).data)
-    content.update(rows.s.data)
+    content = hashlib.sha256(np.ascontiguousarray(X).data)
+    content.update(np.ascontiguousarray(s).data)
+    *drawn, file = cell
     named = {
-        "cell": list(cell),
+        # Where an own file lies has no part in its estimate.
+        "cell": [*drawn, same_content(json.loads(file))] if file else drawn,
         "rows": content.hexdigest(),
         "format": FORMAT,
         "version": installed_version(),
@@ -117,12 +123,56 @@ def _estimated(cell: tuple[Any, ...]) -> float:
     kept = cache_folder() / "alphas" / f"{hashed(named)}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         return float(json.loads(kept.read_bytes())["alpha"])
-    X = rows.X.reshape(len(rows.X), -1)
-    alpha, _ = known_alpha("estimate", X, rows.s, cell[2], "bench run")
+    alpha, _ = known_alpha("estimate", X.reshape(len(X), -1), s, cell[2], "bench run")
     with suppress(OSError):  # kept for speed alone
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_file(kept, json.dumps(named | {"alpha": alpha}).encode())
     return alpha
+
+
+def _labeled_rows(cell: tuple[Any, ...]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    file = json.loads(cell[-1]) if cell[-1] else None
+    if file is not None and file["label"]:
+        own = read_own(file)
+        return own.X, own.marked
+    rows = _drawn(*cell)
+    return rows.X, rows.s
+
+
+def draw_folds(job: Job) -> Iterator[Rows]:
+    """Return the rows of a file without true classes, a fifth of them left out each time.
+
+    Parameters
+    ----------
+    job : Job
+        With an own file and its column of labels.
+
+    Yields
+    ------
+    Rows
+        The rows left out are the sample to recover metrics from, and there are no classes.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    assert job.file is not None
+    own = read_own(job.file)
+    none = np.empty(0, np.int64)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=job.seeds["split"])
+    for kept, left_out in folds.split(own.X, own.marked):
+        yield Rows(
+            X=_frozen(own.X[kept]),
+            s=_frozen(own.marked[kept]),
+            propensity=np.empty(0),
+            X_choose=own.X[:0],
+            X_test=_frozen(own.X[left_out]),
+            sample=np.arange(len(left_out)),
+            s_sample=_frozen(own.marked[left_out]),
+            alpha=math.nan,
+            beta=1.0,
+            released_alpha=math.nan,
+            design=job.design,
+            classes=Classes(none, none, none),
+        )
 
 
 @lru_cache(maxsize=1)
@@ -135,8 +185,9 @@ def _drawn(
     mechanism: str,
     label_frequency: float,
     noise: float,
+    file: str = "",
 ) -> Rows:
-    train, choose, test = _prepared(dataset, split_seed)
+    train, choose, test = _prepared(dataset, split_seed, file)
 
     def labeled(part: str, y_true: NDArray[np.int64]) -> PUDataset:
         biased = MECHANISMS[mechanism].uses_posterior
@@ -146,7 +197,7 @@ def _drawn(
             scheme=design,
             label_frequency=label_frequency,
             mechanism=mechanism,
-            posterior=_posterior(dataset, split_seed, part) if biased else None,
+            posterior=_posterior(dataset, split_seed, part, file) if biased else None,
             beta=round(1 - noise, 12),
             overlap=scheme == "case-control-overlap",
             random_state=label_seed,
@@ -183,9 +234,9 @@ def _places(rows: PUDataset) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=2)
-def _prepared(dataset: str, seed: int) -> PUBenchSplit:
+def _prepared(dataset: str, seed: int, file: str = "") -> PUBenchSplit:
     """Split a dataset and turn it into numbers, with what its training rows show."""
-    parts = preprocess(*_split(_loaded(dataset), seed), recipe="pubench")
+    parts = preprocess(*_split(_loaded(dataset, file), seed), recipe="pubench")
     ready = []
     for part in parts:
         X = part.X
@@ -212,13 +263,15 @@ def _split(dataset: Dataset, seed: int) -> PUBenchSplit:
 
 
 @lru_cache(maxsize=4)
-def _posterior(dataset: str, seed: int, part: str) -> FloatArray:
-    rows = getattr(_prepared(dataset, seed), part)
+def _posterior(dataset: str, seed: int, part: str, file: str = "") -> FloatArray:
+    rows = getattr(_prepared(dataset, seed, file), part)
     return posterior_of(rows.X.reshape(len(rows), -1), rows.y_true == 1, None)
 
 
 @lru_cache(maxsize=2)
-def _loaded(dataset: str) -> Dataset:
+def _loaded(dataset: str, file: str = "") -> Dataset:
+    if file:
+        return own_dataset(dataset, json.loads(file))
     reason = _absent.get(dataset)
     if reason is not None:
         raise InvalidInputError(reason)

@@ -76,7 +76,7 @@ def plan(
     absent = {
         name: available[name.partition("/")[0]]
         for name in asked.datasets
-        if available[name.partition("/")[0]] not in ("bundled", "found")
+        if isinstance(name, str) and available[name.partition("/")[0]] not in ("bundled", "found")
     }
     found = {
         "plan": asked.name,
@@ -417,7 +417,7 @@ def _grid(asked: Plan) -> dict[str, str]:
         for params in spec.settings()
     ]
     parts = {
-        "datasets": asked.datasets,
+        "datasets": [one if isinstance(one, str) else one.name for one in asked.datasets],
         "schemes": asked.schemes,
         "mechanisms": asked.mechanisms,
         "label frequencies": [f"{value:g}" for value in asked.label_frequencies],

@@ -28,6 +28,22 @@ from leaderboard_pages import (
 from recoup.bench.ranking import rank_learners
 
 
+def test_the_page_opens_on_who_wins_without_those_who_know_the_classes(open_page, site, rows):
+    page = settled(open_page(site))
+    assert page.get_attribute("#views a[aria-current]", "data-view") == "ranks"
+    assert page.input_value("#filter-protocol") == "honest"
+    assert "without true classes" in page.text_content("#protocol")
+    first = table_of(page, "standing")[0]
+    winner = page.text_content("#winner")
+    assert winner.startswith(f"{first[0]} comes first by Accuracy")
+    assert f"mean rank {first[1]} ({first[2]})" in winner
+    reference = {row["learner"] for row in rows if row["family"] == "reference"}
+    assert reference
+    assert not reference & {cells[0] for cells in table_of(page, "standing")}
+    said = page.text_content("#reference")
+    assert all(f"{name} " in said for name in reference)
+
+
 def test_ranks_are_those_of_the_comparison(show, rows):
     page = show("ranks", **CONVENTIONAL)
     standing = rank_learners(board_rows(rows), "accuracy", baseline="nnpu", n_boot=500)

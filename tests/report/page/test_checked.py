@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import rankdata
 
 import recoup
-from recoup._core.text import show_number, show_range, show_share_range, show_share
+from recoup._core.text import show_number, show_range, show_share, show_share_range
 from recoup.audit import Audit
 from recoup.audit.planning import expected_half_widths
 from recoup.report import Report, summarize

@@ -307,7 +307,7 @@ def test_a_good_evaluation_gets_a_green_light():
     assert level == "green"
     assert not texts["red"] + texts["amber"]
     assert "0.317, is one that the scores allow (up to 0.419)" in texts["green"]
-    assert "stretches every error 1.5 times" in texts["green"]
+    assert "make intervals 1.5 times as wide" in texts["green"]
     assert "521 labeled and 4,080 unlabeled" in texts["green"]
     assert "recoup scar tests it" in texts["note"]
 
@@ -377,7 +377,7 @@ def test_an_impossible_alpha_gets_a_red_light():
         ({"alpha": (0.0, 0.9)}, "amber", "up to 0.9, is more than the scores allow"),
         ({"shift": 0.0}, "amber", "not shown to be better than chance"),
         ({"shift": 0.0, "alpha": 0.75, "n_labeled": 300}, "amber", "similar shares"),
-        ({"shift": 0.0, "alpha": 0.91}, "red", "stretches every error 11 times"),
+        ({"shift": 0.0, "alpha": 0.91}, "red", "about 11 times as wide"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::recoup.exceptions.ClippedEstimateWarning")

@@ -1,7 +1,9 @@
 """Numbers, names and sentences of the pages against Python's, in a real browser."""
 
 import json
+import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,14 +14,14 @@ from recoup._core.text import (
     show_p,
     show_percent,
     show_range,
-    show_share_range,
     show_share,
+    show_share_range,
 )
 from recoup.report.leaderboard import site
 from recoup.report.page import render
 from recoup.report.page.phrases import LIMITS, PHRASES
 from recoup.report.page.render import ROOM, shorten
-from recoup.report.page.verdict import of_ten
+from recoup.report.page.verdict import headline, of_ten
 
 WAYS = {
     "Words.number": show_number,
@@ -46,7 +48,22 @@ def page(open_page_once, tmp_path_factory):
 def many_numbers():
     """Everyday numbers, exact halves, sizes where the way of writing changes, and extremes."""
     rng = np.random.default_rng(0)
-    edges = [0.0005, 0.001, 0.0095, 0.9995, 9.995, 999.5, 999.9995, 1000, 1e5, 1e6, 1e14]
+    edges = [
+        0.0005,
+        0.001,
+        0.0095,
+        0.995,
+        0.9995,
+        0.00995,
+        0.01,
+        9.995,
+        999.5,
+        999.9995,
+        1000,
+        1e5,
+        1e6,
+        1e14,
+    ]
     beside = [np.nextafter(edge, toward) for edge in edges for toward in (0, np.inf)]
     values = np.concatenate(
         [
@@ -85,10 +102,7 @@ def test_what_is_missing_or_endless_is_written_alike(page):
         "[null, undefined, NaN].map((it) => [it, it, it, it].map((value, i) =>"
         "[Words.number, Words.signed, Words.pValue, Words.share][i](value)))"
     )
-    assert (
-        absent
-        == [[show_number(None), show_number(None), show_p(None), show_share(None)]] * 3
-    )
+    assert absent == [[show_number(None), show_number(None), show_p(None), show_share(None)]] * 3
     endless = page.evaluate("[Infinity, -Infinity].map((value) => Words.number(value))")
     assert endless == [show_number(np.inf), show_number(-np.inf)]
 
@@ -114,7 +128,23 @@ def test_names_are_shortened_alike(page):
 
 
 def test_shares_are_counted_out_of_ten_alike(page):
-    shares = [0.0, 1e-9, 0.049, 0.05, 0.25, 0.349999, 0.35, 0.5, 0.949, 0.95, 1 - 1e-9, 1.0]
+    shares = [
+        0.0,
+        1e-9,
+        0.00079,
+        0.0016,
+        0.03,
+        0.049,
+        0.05,
+        0.25,
+        0.349999,
+        0.35,
+        0.5,
+        0.949,
+        0.95,
+        1 - 1e-9,
+        1.0,
+    ]
     found = page.evaluate(
         """([shares, phrases, limits]) => shares.map((recovered) => {
             const item = { recovered, lower: null, upper: null, pu: 0.5 };
@@ -125,8 +155,8 @@ def test_shares_are_counted_out_of_ten_alike(page):
     for share, sentences in zip(shares, found, strict=True):
         shown = PHRASES["found"].format(count=of_ten(share), share=show_share(share))
         assert sentences[0] == shown
-        count = of_ten(share).removesuffix(" of 10")
-        assert sentences[1] == PHRASES["right"].format(count=count, share=show_share(share))
+        item = SimpleNamespace(recovered=share, lower=math.nan, upper=math.nan, pu=0.5)
+        assert sentences == headline({"recall": item, "precision": item}, 1)
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

@@ -19,7 +19,8 @@ import recoup
 from recoup._core.checks import brief
 from recoup._core.files import FORMULA, no_formula, write_file
 from recoup._core.results import to_plain
-from recoup.bench.job import is_lent
+from recoup.bench.job import OWN_LABELS, is_lent
+from recoup.bench.measure import recovered_name
 from recoup.bench.plots import PROFILE
 from recoup.bench.ranking import ROUGH_BELOW, Standing, rank_learners
 from recoup.bench.record import measured_columns
@@ -236,14 +237,7 @@ def _page_data(
             name: pack(np.array([_number(row.get(name)) for row in rows]))
             for name in measured_columns()
         },
-        "metrics": [
-            {
-                "key": spec.key,
-                "label": spec.short,
-                "higher_is_better": spec.higher_is_better,
-            }
-            for spec in benched_specs()
-        ],
+        "metrics": _metrics(rows),
         "profile": PROFILE,
         "baseline": baseline,
         "published": _published(rows, published),
@@ -262,8 +256,30 @@ def _page_data(
     }
 
 
+def _metrics(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Name the metrics to choose from: recovered ones where runs have no others."""
+    done = [row for row in rows if row["status"] == "done"]
+    true = [row for row in done if any(row.get(spec.key) is not None for spec in benched_specs())]
+    shown = {
+        spec.key: (spec.short, spec.higher_is_better)
+        for spec in benched_specs()
+        if true or not done
+    }
+    if len(true) < len(done):
+        shown |= {
+            recovered_name(spec): (f"{spec.short}, recovered", spec.higher_is_better)
+            for spec in benched_specs()
+        }
+    return [
+        {"key": key, "label": label, "higher_is_better": better}
+        for key, (label, better) in shown.items()
+    ]
+
+
 def _text(row: Row, name: str) -> str:
     value = row.get(name)
+    if name == "label_frequency" and row.get("mechanism") == OWN_LABELS:
+        return "unknown"
     if name in ("label_frequency", "noise"):
         return "none" if value is None else f"{float(value):.12g}"
     if name == "family" and not value:
@@ -329,8 +345,8 @@ def _standings(
     found = []
     for chosen, group in groupby(sorted(rows, key=setting), key=setting):
         here = list(group)
-        for protocol, spec in product(levels["protocol"], benched_specs()):
-            metric = spec.key
+        for protocol, shown in product(levels["protocol"], _metrics(rows)):
+            metric = shown["key"]
             own = [row for row in here if row["protocol"] == protocol]
             if not any(row.get(metric) is not None or is_lent(row) for row in own):
                 continue

@@ -33,7 +33,7 @@ PHRASES = {
     "within": "The share of positives among the unlabeled rows, {alpha}, is one that the scores "
     "allow (up to {alpha_upper}).",
     "stretch_red": "The labeled and the unlabeled rows hold nearly the same share of positives, so "
-    "that little can be told: intervals are {times} times as wide as with true classes.",
+    "that little can be told: intervals are about {times} times as wide as with true classes.",
     "stretch_amber": "The labeled and the unlabeled rows hold similar shares of positives: "
     "intervals are {times} times as wide as with true classes.",
     "stretch_green": "Positives among the unlabeled rows make intervals {times} times as wide as "

@@ -1,0 +1,97 @@
+"""How good a learner is that recoup fit has trained, on rows that it did not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recoup._core.text import show_percent, show_range
+from recoup.exceptions import InvalidInputError
+
+HELD_OUT = 5
+
+
+def held_out_quality(
+    model: Any, X: Any, s: Any, scheme: str, seed: int, crossfitted: Any = None
+) -> dict[str, Any]:
+    """Measure a learner on held-out rows: its AUC with an interval, and what it calls positive.
+
+    Parameters
+    ----------
+    model : PULearner
+        The trained learner; a copy of it is trained without the rows that are held out.
+    X, s : ndarray
+        The rows, and their labels.
+    scheme : {"single-sample", "case-control"}
+        How rows were drawn.
+    seed : int
+        Chooses the rows that are held out.
+    crossfitted : CrossfitScores, optional
+        Scores of learners that had not seen their rows: no further fit is needed then.
+
+    Returns
+    -------
+    dict
+        Facts by name, ready for JSON; why there are none under ``"held-out quality"``.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    from recoup.evaluation import evaluate
+
+    facts: dict[str, Any] = {}
+    try:
+        if crossfitted is None:
+            folds = StratifiedKFold(HELD_OUT, shuffle=True, random_state=seed)
+            kept, left_out = next(iter(folds.split(X, s)))
+            judge = clone(model)
+            judge.fit(X[kept], s[kept])
+            rows, how = (s[left_out], _scores(judge, X[left_out])), "held out"
+            called = _called(judge, X[left_out])
+        else:
+            rows, how, called = (crossfitted,), "cross-fitted", None
+        alpha = "estimate" if model.alpha_ is None else float(model.alpha_)
+        auc = evaluate(*rows, alpha=alpha, scheme=scheme)["roc_auc"]
+        facts |= {
+            "measured on": how,
+            "AUC": float(auc.recovered),
+            "AUC interval": [float(auc.lower), float(auc.upper)],
+        }
+        if called is not None:
+            facts["called positive"] = called
+    except (InvalidInputError, ValueError) as error:
+        facts["held-out quality"] = f"not known: {error}"
+    return facts
+
+
+def quality_sentence(facts: dict[str, Any]) -> str:
+    """Say how good a learner is.
+
+    Parameters
+    ----------
+    facts : dict
+        What :func:`held_out_quality` returned.
+
+    Returns
+    -------
+    str
+    """
+    if "AUC" not in facts:
+        return f"Held-out quality {facts['held-out quality']}"
+    on = "rows held out" if facts["measured on"] == "held out" else "rows of other folds"
+    said = f"On {on}, recovered: AUC {facts['AUC']:.3f} ({show_range(*facts['AUC interval'])})"
+    if "called positive" in facts:
+        said += f"; {show_percent(round(facts['called positive'], 3))} of them called positive"
+    return f"{said}."
+
+
+def _scores(model: Any, X: Any) -> Any:
+    return model.decision_function(X)
+
+
+def _called(model: Any, X: Any) -> float | None:
+    try:
+        return float(np.mean(model.predict(X)))
+    except InvalidInputError:  # a ranking that was not told where positives end
+        return None
