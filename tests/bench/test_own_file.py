@@ -69,7 +69,7 @@ def test_the_leaderboard_says_which_learner(store, folder):
     index = write_site(Store(store).rows(), Store(store).details, out, baseline="naive")
     text = index.read_text()
     island = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    assert [one["key"] for one in island["metrics"]][0].startswith("recovered_")
+    assert all(one["key"].startswith("recovered_") for one in island["metrics"])
     ranked = {
         entry["metric"]: len(entry["ranks"]) for entry in island["standings"] if entry["ranks"]
     }

@@ -91,9 +91,7 @@ def test_reasons_say_what_the_range_includes_and_what_would_settle_it(made):
 
     unknown, biased, random = reason("unknown"), reason("biased"), reason("random")
     assert "odds up to 5 times" in unknown["text"]
-    assert (
-        "tell, about 120 to begin with (recoup audit plan)" in unknown["text"]
-    )
+    assert "tell, about 120 to begin with (recoup audit plan)" in unknown["text"]
     assert 'labels_are="random"' in unknown["text"]
     assert "numbers from labels alone do not hold" in biased["text"]
     assert "odds up to 20 times" in biased["text"]
