@@ -1,6 +1,7 @@
 """Training and scoring from files: fit, score, evaluate."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -83,6 +84,17 @@ def test_csv_gives_the_same_scores(folder):
     assert list(second["id"]) == list(first["id"])
 
 
+def test_it_ends_with_its_quality_on_rows_that_it_did_not_see(folder):
+    command = ("fit", folder / "train.parquet", "--label", "flag", "--alpha", "0.25")
+    learner = ("--learner", "weighted", "--out", folder / "weighted")
+    said = run(*command, *learner).stdout
+    assert re.search(r"On rows held out, recovered: AUC 0\.\d+ \(0\.\d+ to [01]\.\d+\)", said)
+    assert "of them called positive." in said
+    crossfitted = run(*command, *learner, "--scores", folder / "weighted.csv").stdout
+    assert "On rows of other folds, recovered: AUC" in crossfitted
+    assert "recovered" not in run(*command, *learner, "--no-quality").stdout
+
+
 def test_words_and_gaps_that_were_not_seen_are_no_obstacle(folder):
     frame, _ = rows(50, 2)
     frame.loc[:4, "country"] = "elsewhere"
@@ -98,6 +110,11 @@ def test_json_says_what_was_done(folder):
     assert found["columns"] == ["amount"]
     assert found["alpha"] == 0.25
     assert found["epochs"] == 8
+    measured = found["quality"]
+    low, high = measured["AUC interval"]
+    assert 0.7 < low < measured["AUC"] < high <= 1
+    assert measured["measured on"] == "held out"
+    assert 0.2 < measured["called positive"] < 0.6
     model = learners.load(folder / "second")
     assert model.get_params()["batch_size"] == 64
     assert model.n_features_in_ == 2  # the amount, and whether it is missing

@@ -13,7 +13,7 @@ HELD_OUT = 5
 
 
 def held_out_quality(
-    model: Any, X: Any, s: Any, scheme: str, seed: int, crossfitted: Any = None
+    model: Any, X: Any, s: Any, scheme: str, seed: int, out_of_fold: Any = None
 ) -> dict[str, Any]:
     """Measure a learner on held-out rows: its AUC with an interval, and what it calls positive.
 
@@ -27,7 +27,7 @@ def held_out_quality(
         How rows were drawn.
     seed : int
         Chooses the rows that are held out.
-    crossfitted : CrossfitScores, optional
+    out_of_fold : ndarray of shape (n,), optional
         Scores of learners that had not seen their rows: no further fit is needed then.
 
     Returns
@@ -42,7 +42,7 @@ def held_out_quality(
 
     facts: dict[str, Any] = {}
     try:
-        if crossfitted is None:
+        if out_of_fold is None:
             folds = StratifiedKFold(HELD_OUT, shuffle=True, random_state=seed)
             kept, left_out = next(iter(folds.split(X, s)))
             judge = clone(model)
@@ -50,7 +50,7 @@ def held_out_quality(
             rows, how = (s[left_out], _scores(judge, X[left_out])), "held out"
             called = _called(judge, X[left_out])
         else:
-            rows, how, called = (crossfitted,), "cross-fitted", None
+            rows, how, called = (s, out_of_fold), "cross-fitted", _called(model, X)
         alpha = "estimate" if model.alpha_ is None else float(model.alpha_)
         auc = evaluate(*rows, alpha=alpha, scheme=scheme)["roc_auc"]
         facts |= {

@@ -73,6 +73,13 @@ def fit(
             "(.parquet or .csv), ready for recoup evaluate: five more fits, none for auto-pu.",
         ),
     ] = None,
+    quality: Annotated[
+        bool,
+        typer.Option(
+            help="Also say how good it is on rows that it did not see: one more fit, without a "
+            "fifth of the rows, or none for auto-pu and beside --scores."
+        ),
+    ] = True,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -91,6 +98,7 @@ def fit(
         read_labels,
         used_columns,
     )
+    from recoup.cli._quality import held_out_quality, quality_sentence
     from recoup.data.readers import read_table
     from recoup.learners import save
 
@@ -105,12 +113,18 @@ def fit(
         save(model, out)
         keep_columns(out, encoder)
         written = [out]
+        out_of_fold = getattr(model, "oof_probabilities_", None)
         if scores is not None:
-            _write_scores(source, _out_of_fold(model, X, s, seed), scores, "score")
+            out_of_fold = _out_of_fold(model, X, s, seed)
+            _write_scores(source, out_of_fold, scores, "score")
             written.append(scores)
+    measured = {}
+    if quality:
+        with progress(f"Measuring {learner} on held-out rows", as_json):
+            measured = held_out_quality(model, X, s, scheme, seed, out_of_fold)
     facts = _facts(model, learner, s, used_columns(encoder))
     if as_json:
-        print_json(facts | {"out": str(out), "notes": notes})
+        print_json(facts | {"quality": measured, "out": str(out), "notes": notes})
         return
     console = stdout()
     table = make_table(("Fact", "Value"), ("Value",), f"{learner} trained on {Path(file).name}")
@@ -118,6 +132,8 @@ def fit(
         shown = brief(", ".join(value), 60) if isinstance(value, list) else value
         table.add_row(name, plain(f"{shown:,}" if isinstance(shown, int) else f"{shown}"))
     console.print(table)
+    if measured:
+        console.print(plain(quality_sentence(measured)))
     print_notes(console, notes)
     print_written(console, written)
 

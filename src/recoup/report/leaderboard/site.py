@@ -268,7 +268,8 @@ def _metrics(rows: Sequence[Row]) -> list[dict[str, Any]]:
     if len(true) < len(done):
         shown |= {
             recovered_name(spec): (f"{spec.short}, recovered", spec.higher_is_better)
-            for spec in benched_specs()
+            # A ranking alone, which some learners give, has an AUC.
+            for spec in sorted(benched_specs(), key=lambda spec: spec.key != "roc_auc")
         }
     return [
         {"key": key, "label": label, "higher_is_better": better}
