@@ -92,7 +92,9 @@ def _cell(job: Job) -> tuple[Any, ...]:
     """Return all that decides about the rows of a job."""
     drawn = (job.scheme, job.design, job.mechanism, job.label_frequency, job.noise)
     file = "" if job.file is None else canonical(dict(job.file))
-    return (job.dataset, job.seeds["split"], job.seeds["labels"], *drawn, file)
+    # Labels of a file are the same for all seeds, and so is what they say of alpha.
+    seeds = (0, 0) if job.has_own_labels else (job.seeds["split"], job.seeds["labels"])
+    return (job.dataset, *seeds, *drawn, file)
 
 
 def cell_alpha(job: Job) -> float:
