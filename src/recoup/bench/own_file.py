@@ -182,7 +182,7 @@ def _marked(
         marked = np.array([str(cell) in positive for cell in cells], np.int64)
     else:
         labeled, _, negative = label_masks(np.array(cells, object), "A plan")
-        if is_label and negative.any():
+        if is_label and negative is not None and negative.any():
             raise InvalidInputError(
                 f"A plan takes labels of 1 and 0 from {brief(column)!r}, and it has "
                 f"{show_count(negative.sum())} known negatives (-1). Write 0 for these rows."
