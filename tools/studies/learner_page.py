@@ -101,8 +101,9 @@ def page(found: list[dict[str, Any]]) -> str:
     for row in rows:
         kept[row["dataset"], row["scheme"], row["learner"], row["protocol"]].append(row)
     learners = list(dict.fromkeys(job.learner for job in plan.jobs()))
-    have = [name for name in plan.datasets if any(row["dataset"] == name for row in rows)]
-    lacking = [name for name in plan.datasets if name not in have]
+    datasets = list(dict.fromkeys(job.dataset for job in plan.jobs()))
+    have = [name for name in datasets if any(row["dataset"] == name for row in rows)]
+    lacking = [name for name in datasets if name not in have]
     parts = ["# Learners on real data, measured", ABOUT]
     if lacking:
         parts.append(f"Not run yet: {', '.join(lacking)}.")

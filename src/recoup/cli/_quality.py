@@ -13,7 +13,7 @@ HELD_OUT = 5
 
 
 def held_out_quality(
-    model: Any, X: Any, s: Any, scheme: str, seed: int, out_of_fold: Any = None
+    model: Any, X: Any, s: Any, scheme: Any, seed: int, out_of_fold: Any = None
 ) -> dict[str, Any]:
     """Measure a learner on held-out rows: its AUC with an interval, and what it calls positive.
 
@@ -41,6 +41,7 @@ def held_out_quality(
     from recoup.evaluation import evaluate
 
     facts: dict[str, Any] = {}
+    rows: tuple[Any, ...]
     try:
         if out_of_fold is None:
             folds = StratifiedKFold(HELD_OUT, shuffle=True, random_state=seed)
@@ -50,8 +51,9 @@ def held_out_quality(
             rows, how = (s[left_out], _scores(judge, X[left_out])), "held out"
             called = _called(judge, X[left_out])
         else:
-            rows, how, called = (s, out_of_fold), "cross-fitted", _called(model, X)
-        alpha = "estimate" if model.alpha_ is None else float(model.alpha_)
+            rows, how, called = (s, out_of_fold), "cross-fitted", None
+        known = getattr(model, "alpha_", None)
+        alpha = "estimate" if known is None else float(known)
         auc = evaluate(*rows, alpha=alpha, scheme=scheme)["roc_auc"]
         facts |= {
             "measured on": how,
