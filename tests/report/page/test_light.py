@@ -7,7 +7,7 @@ import pytest
 
 import recoup
 from random_tables import random_position, random_rows, silently
-from recoup.exceptions import ClippedEstimateWarning
+from recoup.exceptions import InfeasiblePriorWarning
 from recoup.report import Report
 from recoup.report.page.light import facts_of, light_of
 from recoup.report.page.payload import as_island, page_data
@@ -168,7 +168,7 @@ def test_a_stretch_that_nobody_sees_is_not_named():
     assert "stretch" not in {
         one["code"] for one in light_of(recoup.evaluate(s, scores, alpha=0.02, n_boot=0))["reasons"]
     }
-    with pytest.warns(ClippedEstimateWarning):
+    with pytest.warns(InfeasiblePriorWarning):
         evaluation = recoup.evaluate(s, scores, alpha=0.25, n_boot=0)
     stretched = light_of(evaluation)["reasons"]
     assert "make intervals 1.3 times as wide" in str(stretched)
