@@ -186,19 +186,14 @@ class TestAutoPU:
         again = quick(checkpoint=tmp_path).fit(X, s)
         assert np.array_equal(again.oof_scores_, whole.oof_scores_)
 
-    def test_saved_and_loaded_it_says_the_same(self, fitted, tmp_path):
-        X, _, _ = rows(seed=1)
-        loaded = learners.load(learners.save(fitted, tmp_path / "model"))
-        assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
-        assert np.array_equal(loaded.oof_scores_, fitted.oof_scores_)
-        assert loaded.report_ == fitted.report_
-
-    def test_all_of_it_is_saved(self, tmp_path):
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path):
         X, s, _ = rows(n=120)
         model = AutoPU(alpha=0.3, n_folds=2, random_state=0).fit(X, s)
         assert set(model.weights_) == set(_candidates.DEFAULT)
         loaded = learners.load(learners.save(model, tmp_path / "model"))
-        assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+        assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        assert np.array_equal(loaded.oof_scores_, model.oof_scores_)
+        assert loaded.report_ == model.report_
 
     def test_runs_where_numba_and_torch_are_missing(self, fitted, monkeypatch):
         monkeypatch.setitem(sys.modules, "numba", None)
@@ -289,7 +284,7 @@ def test_trees_of_numpy_learn_what_those_of_numba_do():
     X, s, y = rows(n=1500, seed=2)
     alpha = float(y[s == 0].mean())
     new, _, true = rows(n=1500, seed=3)
-    settings = {"n_estimators": 40, "random_state": 0}
+    settings = {"n_estimators": 30, "random_state": 0}
     one, other = (PUET(alpha, engine=engine, **settings).fit(X, s) for engine in ("numba", "numpy"))
     areas = [roc_auc_score(true, model.decision_function(new)) for model in (one, other)]
     assert areas[0] == pytest.approx(areas[1], abs=0.015)

@@ -139,7 +139,10 @@ class AutoPU(PULearner):
     encoding_ : dict or None
         How the columns of a table that held more than numbers became numbers, as
         :meth:`recoup.data.ColumnEncoder.to_dict` says it; None for numbers.
-    medians_ : ndarray of shape (n_features,)
+    numbers_ : tuple of int
+        How many numbers a row has, those of encoded columns counted. Arrays of such rows are scored
+        too, as the encoder gives them.
+    medians_ : ndarray of shape (n_numbers,)
         What stands in for missing values.
     gaps_ : ndarray of int
         Columns with missing values in the training rows; each gets a column that says where.
@@ -472,7 +475,8 @@ class AutoPU(PULearner):
         """Check features, and fill gaps with the medians of the training rows."""
         self._check_unmasked(X, reset)
         if not reset and self.encoding_ is not None:
-            rows = as_numbers_of(self.encoding_, X)
+            given = isinstance(X, np.ndarray) and X.shape[1:] == self.numbers_
+            rows = np.asarray(X, float) if given else as_numbers_of(self.encoding_, X)
         else:
             rows = validate_data(
                 self, X, dtype=np.float64, reset=reset, ensure_all_finite="allow-nan"
@@ -480,7 +484,7 @@ class AutoPU(PULearner):
         missing = np.isnan(rows)
         if reset:
             self.gaps_ = np.flatnonzero(missing.any(axis=0))
-            self.medians_ = np.zeros(rows.shape[1])
+            self.medians_, self.numbers_ = np.zeros(rows.shape[1]), rows.shape[1:]
             for column in range(rows.shape[1]):
                 known = rows[~missing[:, column], column]
                 self.medians_[column] = np.median(known) if len(known) else 0.0

@@ -231,7 +231,7 @@ def _try(learner: Any) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answer = learner.decision_function(np.zeros((1, *shape)))
+        answer = learner.decision_function(np.zeros((1, *getattr(learner, "numbers_", shape))))
     if np.shape(answer) != (1,):
         raise ValueError("other than one score for a row")
 
