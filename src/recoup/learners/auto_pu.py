@@ -224,6 +224,7 @@ class AutoPU(PULearner):
         "progress": Flag() | Nothing(),
     }
     alpha_: float
+    numbers_: tuple[int, ...]
     oof_folds_: NDArray[np.int_]
 
     def __init__(
