@@ -19,6 +19,7 @@ from recoup.cli._options import (
     Positive,
     SchemeOption,
     Seed,
+    Weight,
     as_share,
 )
 from recoup.cli._output import (
@@ -51,6 +52,7 @@ def fit(
         str, typer.Option(metavar="KEY", help="A key of recoup list learners.")
     ] = "auto-pu",
     features: Features = None,
+    weight: Weight = None,
     alpha: Annotated[
         str,
         typer.Option(
@@ -105,11 +107,15 @@ def fit(
     check_features(label, features or [], "fit")
     source = read_table(file)
     s = read_labels(source, label, "fit", positive, negative)
+    weights = None
+    if weight is not None:
+        weights, quality = _weights(source, weight, scores), False
+        features = features or [name for name in source.columns if name not in (label, weight)]
     encoder = learned_columns(source, label, features or [], "fit", "Pass rows with features.", s)
     X = encoder.transform(source)
     notes = notes_on_columns(encoder, "These columns were not looked at")
     with progress(f"Training {learner} on {Path(file).name}", as_json):
-        model.fit(X, s)
+        model.fit(X, s, **({} if weights is None else {"sample_weight": weights}))
         save(model, out)
         keep_columns(out, encoder)
         written = [out]
@@ -231,13 +237,16 @@ def _value(text: str, rule: Constraint) -> Any:
 def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     from recoup._core.checks import label_masks
 
-    labeled, unlabeled, _ = label_masks(s, "fit")
+    labeled, unlabeled, negative = label_masks(s, "fit")
     facts: dict[str, Any] = {
         "learner": key,
         "labeled rows": int(labeled.sum()),
         "unlabeled rows": int(unlabeled.sum()),
-        "columns": names,
     }
+    if negative is not None and negative.any():
+        use = "known negatives" if model.tags.uses_negatives else "known negatives, left out"
+        facts[use] = int(negative.sum())
+    facts["columns"] = names
     if model.alpha_ is not None:
         facts["alpha"] = round(float(model.alpha_), 4)
     if hasattr(model, "report_"):
@@ -247,6 +256,27 @@ def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     if hasattr(model, "best_epoch_"):
         facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
     return facts
+
+
+def _weights(source: Any, column: str, scores: Path | None) -> Any:
+    """Return what rows count, from a column."""
+    import numpy as np
+
+    from recoup.data.readers import check_names
+
+    check_names(list(source.columns), [column], source.name)
+    if scores is not None:
+        raise InvalidInputError(
+            f"fit writes no --scores with --weight {brief(column)!r}: learners of other rows would "
+            f"count all rows alike. Drop one of them, or score other rows with recoup score."
+        )
+    try:
+        return np.asarray(source.columns[column], float)  # numbers, or text that says them
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"fit needs numbers in the column {brief(column)!r} of --weight. Got: "
+            f"{brief(str(error), 100)}. Name another column."
+        ) from error
 
 
 def _scores_of(model: Any, X: Any) -> Any:

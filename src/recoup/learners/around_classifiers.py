@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,22 @@ def _delegated(method: Method) -> Method:
 
     delegated: Method = available_if(offered)(method)
     return delegated
+
+
+def classifier_may_come_first(init: Method) -> Method:
+    """Let a constructor take a classifier by place, though another parameter comes first."""
+
+    @wraps(init)
+    def taking(self: Any, *given: Any, **named: Any) -> None:
+        first = given[0] if len(given) == 1 else None
+        if hasattr(first, "fit") or (isinstance(first, str) and first in CLASSIFIERS):
+            if "classifier" in named:
+                raise TypeError(f"{type(self).__name__} got two classifiers: by place and by name.")
+            init(self, **named, classifier=first)
+        else:
+            init(self, *given, **named)
+
+    return cast(Method, taking)
 
 
 class WrappingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -11,7 +11,11 @@ from sklearn.utils import _safe_indexing
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import N_JOBS, Classifier, Constraints, Nothing, WholeNumber
 from recoup.learners._training.row_weights import counted, some_weights, weighted_quantile
-from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone
+from recoup.learners.around_classifiers import (
+    ClassifierLearner,
+    classifier_may_come_first,
+    fitted_clone,
+)
 from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.learners.cut import HonestScores
 from recoup.priors._solvers.transform import SCORES, named_or
@@ -140,6 +144,7 @@ class BaggingPU(ClassifierLearner):
         "n_jobs": N_JOBS,
     }
 
+    @classifier_may_come_first
     def __init__(
         self,
         alpha: Any = None,

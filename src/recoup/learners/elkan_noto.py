@@ -15,7 +15,11 @@ from recoup._core.constraints import Constraints, Number, Words
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.population import Population, prior_shift
 from recoup.learners._training.row_weights import counted, some_weights
-from recoup.learners.around_classifiers import RescalingLearner, fitted_clone
+from recoup.learners.around_classifiers import (
+    RescalingLearner,
+    classifier_may_come_first,
+    fitted_clone,
+)
 from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors.conversions import alpha_from_label_frequency
 from recoup.priors.elkan_noto import frequencies_by_rule
@@ -168,6 +172,7 @@ class ElkanNoto(RescalingLearner):
         ),
     }
 
+    @classifier_may_come_first
     def __init__(
         self,
         mode: Mode = "rescale",

@@ -12,7 +12,12 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import Classifier, Constraints
 from recoup.learners._training.population import Population
 from recoup.learners._training.row_weights import some_weights
-from recoup.learners.around_classifiers import RescalingLearner, fitted_clone, margins
+from recoup.learners.around_classifiers import (
+    RescalingLearner,
+    classifier_may_come_first,
+    fitted_clone,
+    margins,
+)
 from recoup.learners.base import Guard, LearnerTags, Probabilities
 from recoup.priors._solvers.transform import SCORES, named_or
 
@@ -119,6 +124,7 @@ class Naive(RescalingLearner):
     )
     constraints: ClassVar[Constraints] = {"classifier": named_or(Classifier(SCORES))}
 
+    @classifier_may_come_first
     def __init__(
         self,
         alpha: Any = None,

@@ -15,7 +15,12 @@ from recoup._core.checks import FloatArray, as_numbers, brief
 from recoup._core.constraints import Constraints, Function, Instance, Nothing, Number, WholeNumber
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.row_weights import counted
-from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits
+from recoup.learners.around_classifiers import (
+    ClassifierLearner,
+    classifier_may_come_first,
+    fitted_clone,
+    logits,
+)
 from recoup.learners.base import Guard, LearnerTags, Probabilities, labels_by_name
 from recoup.priors.conversions import label_frequency
 
@@ -127,6 +132,7 @@ class PropensityWeighted(ClassifierLearner):
         | Nothing(hint="A whole number is the place of a column. Pass values per row to fit."),
     }
 
+    @classifier_may_come_first
     def __init__(
         self,
         propensity: int | str | float | Callable[[Any], ArrayLike] | None = None,

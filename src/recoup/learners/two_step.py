@@ -16,6 +16,7 @@ from recoup.learners._training.row_weights import some_weights, weighted_quantil
 from recoup.learners.around_classifiers import (
     ClassifierLearner,
     class_weights,
+    classifier_may_come_first,
     fitted_clone,
     margins,
 )
@@ -145,6 +146,7 @@ class TwoStep(ClassifierLearner):
         "max_iter": WholeNumber(0),
     }
 
+    @classifier_may_come_first
     def __init__(
         self,
         mode: Mode = "spy",

@@ -16,6 +16,7 @@ from recoup.learners._training.row_weights import counted, some_weights
 from recoup.learners.around_classifiers import (
     RescalingLearner,
     class_weights,
+    classifier_may_come_first,
     fitted_clone,
     margins,
 )
@@ -179,6 +180,7 @@ class Weighted(RescalingLearner):
         "n_folds": WholeNumber(2),
     }
 
+    @classifier_may_come_first
     def __init__(
         self,
         alpha: Any = "estimate",
