@@ -49,6 +49,16 @@ labels at random and the share of positives as it is, and one of all.
 docs/which-table-learner.md` makes this page again. The raw results are in
 `which-table-learner.parquet`. Intervals are at 95 %, over tables.
 """
+COMMENT = """## How to read this
+
+- Accuracy where one row in ten or in fifty is positive is highest for who calls no row positive.
+  There, AUC and F1 say more.
+- An alpha that is far off spoils every cut, the one of boosting too, and leaves the ranking as it
+  is: with few labels look at the interval of the estimate first.
+- `auto-pu` cuts so that as many rows are called positive as alpha says, whatever the classes look
+  like; `puet` calls fewer. Where classes overlap much, calling fewer is more often right, and finds
+  fewer of the positives.
+"""
 
 
 def read_results() -> tuple[list[dict[str, Any]], int, int]:
@@ -145,14 +155,15 @@ def verdicts(rows: list[dict[str, Any]]) -> str:
             single = best_single(some)
             lines.append(
                 f"- {name}, alpha {alpha} ({len(ahead)} cells): {mean_and_limits(ahead)} points of "
-                f"accuracy against boosting + cut (goal +{goal:.0f}: {'held' if held else 'missed'}); "
-                f"{mean_and_limits(single)} against the single learner that is best on average."
+                f"accuracy against boosting + cut (goal +{goal:.0f}: "
+                f"{'held' if held else 'missed'}); {mean_and_limits(single)} against the single "
+                f"learner that is best on average."
             )
     auc = gains(rows, "auto-pu", REFERENCE, "auc")
     worse = {cell: gap for cell, gap in auc.items() if gap < LEAST_AUC_GAIN}
     lines.append(
-        f"- AUC at least that of boosting less 0.02 in every cell: {len(worse)} of {len(auc)} cells "
-        f"are worse" + ("." if not worse else f", by up to {-min(worse.values()):.3f}: ")
+        f"- AUC at least that of boosting less 0.02 in every cell: {len(worse)} of {len(auc)} "
+        f"cells are worse" + ("." if not worse else f", by up to {-min(worse.values()):.3f}: ")
     )
     if worse:
         shown = sorted(worse, key=lambda cell: worse[cell])[:8]
@@ -206,9 +217,7 @@ def write(page: Path) -> None:
     text += f"\n## All cells\n\n{table_of(rows)}\n\n{sections(rows)}\n"
     if failed:
         text += "\n## What failed\n\n" + "\n".join(f"- {line}" for line in failed) + "\n"
-    comment = page.with_suffix(".comment.md")
-    if comment.exists():
-        text += "\n" + comment.read_text()
+    text += f"\n{COMMENT}"
     write_file(page, text.encode())
     frame = pd.DataFrame(rows)
     for name in ("accuracy", "auc", "f1", "brier", "seconds", "told", "true_alpha", "pi", "called"):
