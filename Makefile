@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-labels study-priors train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-labels study-priors study-tables train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -27,6 +27,7 @@ help:
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
+	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
 	@echo 'make house         count how easily somebody new finds their way in the code'
@@ -113,6 +114,10 @@ study-priors: data $(VENV)/.installed
 
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md
+
+study-tables: data $(VENV)/.installed
+	$(BIN)/python -m tools.studies.tables run
+	$(BIN)/python -m tools.studies.tables write docs/which-table-learner.md
 
 # In this order: the combination asks the other two.
 train-priors: data $(VENV)/.installed-torch

@@ -16,10 +16,11 @@ def raw_names(X: Any) -> list[str] | None:
 
     None for arrays, and for frames of numbers: these need no encoder.
     """
-    if isinstance(X, Mapping):
-        return [str(name) for name in X]
+    # Some sparse matrices are mappings too.
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr"):
         return None
+    if isinstance(X, Mapping):
+        return [str(name) for name in X]
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
