@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import recoup
 from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
@@ -291,8 +292,6 @@ def test_frame_weights_and_boolean_labels(rows):
     ("s", "scores", "words"),
     [
         ([1, 0, 2], [1, 2, 3], "2"),
-        ([1, 1], [1, 2], "0 unlabeled"),
-        ([0, 0], [1, 2], "0 labeled"),
         ([1, 0, 0], [1, np.nan, 2], "nan"),
         ([1, 0, 0], [1, np.inf, 2], "inf"),
         ([1, 0], [1, 2, 3], "2 and 3"),
@@ -363,3 +362,65 @@ def test_bad_files(tmp_path):
     other.write_bytes(b"x")
     with pytest.raises(InvalidInputError, match=r"reads \.parquet"):
         ScoreTable.from_file(other, label="s", score="p")
+
+
+PARTS = [
+    ([1, 0, 0, 1], [0.9, 0.1, 0.5, 0.5]),
+    ([0, 0, 0], [0.2, 0.9, 0.1]),
+    ([1, 1], [0.3, 0.9]),
+    ([-1, -1], [0.1, 0.4]),
+]
+
+
+@pytest.mark.parametrize("way", ["arrays", "weights", "frame", "csv", "parquet"])
+def test_parts_without_labeled_or_unlabeled_rows_add_up(way, tmp_path):
+    def counted(s, scores):
+        if way in ("arrays", "weights"):
+            weights = np.full(len(s), 0.5) if way == "weights" else None
+            return ScoreTable.from_arrays(s, scores, sample_weight=weights)
+        frame = pl.DataFrame({"s": s, "p": scores})
+        if way == "frame":
+            return ScoreTable.from_frame(frame, label="s", score="p")
+        path = tmp_path / f"part.{way}"
+        getattr(frame, f"write_{way}")(path)
+        return ScoreTable.from_file(path, label="s", score="p")
+
+    whole = counted(*(np.concatenate(column) for column in zip(*PARTS, strict=True)))
+    tables = [counted(*part) for part in PARTS]
+    assert [table.n_labeled > 0 for table in tables] == [True, False, True, False]
+    for order in (tables, tables[::-1]):
+        assert_same(sum(order[1:], order[0]), whole)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_part_can_be_thinned_and_shown(direct):
+    scores = np.random.default_rng(0).normal(size=5000)
+    for label in (0, 1, -1):
+        s = np.full(5000, label)
+        full = ScoreTable.from_arrays(s, scores)
+        thin = ScoreTable.from_arrays(s, scores, bins=100) if direct else full.thin(100)
+        assert len(thin.scores) <= 100
+        assert thin.n_rows == 5000
+        assert thin.max_auc_error == 0
+        assert (thin.heads("labeled") <= 1).all()
+        assert str(thin).startswith("ScoreTable(")
+        assert (thin + thin).n_rows == 10_000
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_part_alone_is_not_evaluated(label):
+    s, scores = np.full(50, label), np.arange(50.0)
+    part = ScoreTable.from_arrays(s, scores)
+    words = "needs labeled and unlabeled rows: performance is recovered from how they differ"
+    for ask in (
+        lambda: recoup.evaluate(part, alpha=0.2),
+        lambda: recoup.evaluate(s, scores, alpha=0.2),
+        lambda: recoup.priors.estimate(part),
+        lambda: recoup.priors.estimate(s, scores),
+        lambda: recoup.metrics.roc_auc(s, scores, alpha=0.2),
+        lambda: recoup.metrics.accuracy(s, scores > 3, alpha=0.2),
+        lambda: recoup.metrics.bounds.contingency_bounds(s, scores, alpha=0.2),
+        lambda: auc_pu(part),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            ask()

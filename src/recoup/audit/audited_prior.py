@@ -134,7 +134,7 @@ def placed(
     checked : CheckedRows
     """
     if isinstance(s, ScoreTable):
-        table = s.thin(DEFAULT_BINS)
+        table = s.whole(caller).thin(DEFAULT_BINS)
         population = _without_threshold(audit, table, scheme)
         _check_counts(audit, table, caller)
         return table, population, audit.checked(None, None, population, caller)

@@ -223,14 +223,14 @@ class EngineRows:
                     counted = bin_relation(
                         self.frame, self.label, self.score, None, keep, self.source
                     )
-                    self._tables[keep] = ScoreTable._from_bins(*counted)
+                    self._tables[keep] = ScoreTable._from_bins(*counted).whole("audit.plan_from")
                 else:
                     # All scores are counted: whatever is to be kept, it is exact.
                     keep = ()
                     groups = count_frame(
                         self.frame, self.label, self.score, None, self.decimals, self.source
                     )
-                    self._tables[keep] = ScoreTable._from_counts(*groups)
+                    self._tables[keep] = ScoreTable._from_counts(*groups).whole("audit.plan_from")
         return self._tables[keep]
 
     @cached_property

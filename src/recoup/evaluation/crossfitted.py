@@ -125,7 +125,7 @@ def _row_influences(
     scheme: Scheme,
 ) -> dict[str, RowInfluence]:
     """Return the influence of each row on each metric, less the mean over its group."""
-    table = ScoreTable.from_arrays(s, scores).with_negatives_folded_in(scheme)
+    table = ScoreTable.from_arrays(s, scores).whole("evaluate").with_negatives_folded_in(scheme)
     groups = s == 1, s == 0 if scheme == "case-control" else s != 1
     last = len(table.scores) - 1
     # Influence values start at the highest score.

@@ -166,6 +166,7 @@ def read_input(
                 "evaluate takes a ScoreTable alone: scores, weights and propensities are counted "
                 "in it already. Drop the other arguments."
             )
+        s.whole("evaluate")
         return Given.of(s, prior or estimated(s), scheme, labels_checked=checked)
     if scores is None:
         raise InvalidInputError(

@@ -34,7 +34,7 @@ def label_frequencies(
     s: NDArray[np.int_], chances: FloatArray, weights: FloatArray | None = None
 ) -> dict[str, float]:
     """Return the share of the positives that is labeled by the rules e1, e2 and e3."""
-    table = ScoreTable.from_arrays(s, chances, sample_weight=weights)
+    table = ScoreTable.from_arrays(s, chances, sample_weight=weights).whole("ElkanNoto")
     return frequencies_by_rule(table.centers, table, 100.0)
 
 

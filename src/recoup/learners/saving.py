@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from numbers import Integral
@@ -231,7 +232,11 @@ def _try(learner: Any) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answer = learner.decision_function(np.zeros((1, *getattr(learner, "numbers_", shape))))
+        row = np.zeros((1, *getattr(learner, "numbers_", shape)))
+        answer = learner.decision_function(row)
+        # A ranking alone does not say where positives end, and says so.
+        with suppress(InvalidInputError):
+            learner.predict(row)
     if np.shape(answer) != (1,):
         raise ValueError("other than one score for a row")
 

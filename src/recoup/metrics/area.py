@@ -71,7 +71,7 @@ def mcclish(area: float, max_fpr: float) -> float:
 
 def auc_pu(table: ScoreTable) -> float:
     """P(score of a labeled row > score of an unlabeled row), ties one half."""
-    labeled = table.heads("labeled")
+    labeled = table.whole("auc_pu").heads("labeled")
     ties = table.labeled[::-1] / table.n_labeled
     weights = table.unlabeled[::-1] / table.n_unlabeled
     return float(np.dot(labeled - ties / 2, weights))

@@ -299,10 +299,13 @@ def propensity_table(
             f"{caller}: the propensities imply {positives.sum():,.1f} positives among "
             f"{total:,.1f} rows. They must be too small; estimate them again."
         )
-    table = ScoreTable.from_arrays(
+    table = ScoreTable._count(
         np.repeat([1, 0, 0], [len(values), len(values), len(others[0])]),
         np.concatenate([values, values, others[0]]),
-        sample_weight=np.concatenate([positives, weights, others[1]]),
+        np.concatenate([positives, weights, others[1]]),
+        None,
+        (),
+        caller,
     )
     # Rows of weight zero may have left their score without a place; they add nothing anywhere.
     places = np.minimum(np.searchsorted(table.scores, values), len(table.scores) - 1)

@@ -514,7 +514,7 @@ def checked_table(s: ArrayLike | ScoreTable, scores: ArrayLike | None, caller: s
             raise InvalidInputError(
                 f"{caller} got a ScoreTable and scores beside it. Pass one of them."
             )
-        table = s
+        table = s.whole(caller)
     elif scores is None:
         raise InvalidInputError(f"{caller} needs scores beside s. Got None.")
     else:

@@ -86,10 +86,28 @@ class ScoreTable:
     n_negative: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the totals once and refuse tables from which nothing can be recovered."""
+        """Take the totals once."""
         for group in GROUPS:
             object.__setattr__(self, f"n_{group}", getattr(self, group).sum().item())
-        check_some_rows(self.n_labeled, self.n_unlabeled, "ScoreTable")
+
+    def whole(self, caller: str) -> ScoreTable:
+        """Return the table, or refuse one from which nothing can be recovered.
+
+        The table of a part, a day say, may lack labeled or unlabeled rows. It says nothing by
+        itself, but can be added to others.
+
+        Parameters
+        ----------
+        caller : str
+            Who asks, for the error.
+
+        Returns
+        -------
+        ScoreTable
+            The same.
+        """
+        check_some_rows(self.n_labeled, self.n_unlabeled, caller)
+        return self
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -129,10 +147,22 @@ class ScoreTable:
         ScoreTable
             The same as ``from_arrays(s, scores).thin(bins, keep)``, digit for digit.
         """
-        return cls._count(s, scores, sample_weight, bins, keep, "ScoreTable.from_arrays")
+        return cls._part(s, scores, sample_weight, bins, keep, "ScoreTable.from_arrays")
 
     @classmethod
     def _count(
+        cls,
+        s: ArrayLike,
+        scores: ArrayLike,
+        sample_weight: ArrayLike | None,
+        bins: int | None,
+        keep: Sequence[float],
+        caller: str,
+    ) -> ScoreTable:
+        return cls._part(s, scores, sample_weight, bins, keep, caller).whole(caller)
+
+    @classmethod
+    def _part(
         cls,
         s: ArrayLike,
         scores: ArrayLike,
@@ -160,7 +190,6 @@ class ScoreTable:
             return table if bins is None else table.thin(bins, keep)
 
         groups = [values[mask] for mask in masks]
-        check_some_rows(len(groups[0]), len(groups[1]), caller)
         for group in groups:
             # Plain sorts of each group are several times faster than one argsort of all rows.
             group.sort()
@@ -298,7 +327,7 @@ class ScoreTable:
     def _from_sorted_groups(
         cls, groups: list[FloatArray], bins: int, keep: Sequence[float]
     ) -> ScoreTable:
-        kept = [group[_positions(len(group), bins, len(groups))] for group in groups]
+        kept = [group[_positions(len(group), bins, len(groups))] for group in groups if len(group)]
         for group in groups:
             # The lowest score that a kept threshold selects is itself a score of the table.
             places = np.searchsorted(group, np.asarray(keep, float))
@@ -309,7 +338,9 @@ class ScoreTable:
             starts = np.searchsorted(group, edges, side="left")
             ends = np.append(starts[1:], len(group))
             counts.append(ends - starts)
-            tops.append(np.where(ends > starts, group[np.maximum(ends - 1, 0)], -np.inf))
+            highest = np.full(len(edges), -np.inf)
+            highest[ends > starts] = group[ends[ends > starts] - 1]
+            tops.append(highest)
         centers = _midpoints(edges, np.max(tops, axis=0))
         return cls._assemble(edges, counts, centers, thinned=True)
 
@@ -441,6 +472,8 @@ class ScoreTable:
         kept = []
         for column in columns:
             heads = np.cumsum(column)
+            if not heads[-1]:  # a part without such rows
+                continue
             if column.dtype.kind == "f":
                 # Weights have no natural unit: count in as many steps as there are scores.
                 heads = np.round(heads * (len(self.scores) / heads[-1]), 6)
@@ -509,14 +542,14 @@ class ScoreTable:
         if self.squares is None:
             return float(self.n_labeled), float(self.n_unlabeled)
         return (
-            float(self.n_labeled**2 / self.squares[0].sum()),
-            float(self.n_unlabeled**2 / self.squares[1].sum()),
+            float(self.n_labeled**2 / (self.squares[0].sum() or 1.0)),
+            float(self.n_unlabeled**2 / (self.squares[1].sum() or 1.0)),
         )
 
     @property
     def max_auc_error(self) -> float:
         """Largest possible effect of thinning on the area under the PU ROC curve."""
-        if not self.thinned:
+        if not (self.thinned and self.n_labeled and self.n_unlabeled):
             return 0.0
         # Pairs within a bin count one half; the true order could make each of them 0 or 1.
         tied = np.dot(self.labeled.astype(float), self.unlabeled.astype(float))
@@ -547,7 +580,7 @@ class ScoreTable:
             Rising to 1.
         """
         counts = getattr(self, group)[::-1].astype(float)
-        share: FloatArray = np.cumsum(counts) / counts.sum()
+        share: FloatArray = np.cumsum(counts) / (counts.sum() or 1.0)
         return share
 
     def to_frame(self) -> pd.DataFrame:

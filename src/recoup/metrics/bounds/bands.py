@@ -84,7 +84,7 @@ def rank_band(
     options = Options.check(
         "rank_band", alpha=alpha, band=band, confidence=confidence, latent_noise=latent_noise
     )
-    table = ScoreTable.from_arrays(s, scores, sample_weight=sample_weight)
+    table = ScoreTable._count(s, scores, sample_weight, None, (), "rank_band")
     lower, upper = band_of(table, "labeled", options.alphas[0], options)
     return RankBand(table.scores[::-1], table.heads("labeled"), lower, upper)
 

@@ -111,7 +111,7 @@ def prepare(
         reverse=reverse,
         scheme=scheme,
     )
-    return ScoreTable.from_arrays(s, scores, sample_weight=sample_weight), checked
+    return ScoreTable._count(s, scores, sample_weight, None, (), caller), checked
 
 
 def _check_band(band: Any, caller: str) -> None:

@@ -187,7 +187,8 @@ def contingency_bounds(
         reverse=reverse,
         scheme=scheme,
     )
-    return bounds_of(ScoreTable.from_arrays(s, scores, sample_weight=sample_weight), options)
+    counts = ScoreTable._count(s, scores, sample_weight, None, (), "contingency_bounds")
+    return bounds_of(counts, options)
 
 
 def bounds_from_table(

@@ -171,5 +171,5 @@ def group_tables(
     for group in range(chances.shape[1] - 1):
         kept = (s == 0) | (of_row == group)
         score = group_score(chances, group)[kept]
-        tables.append(ScoreTable.from_arrays(s[kept], score))
+        tables.append(ScoreTable.from_arrays(s[kept], score).whole("ScoreTable"))
     return tables

@@ -161,7 +161,7 @@ def clearly_better(rich: Scored, simple: Scored) -> bool:
 
 def placements(found: Scored) -> FloatArray:
     """Return for each row the share of the other sample that it is ranked right against."""
-    table = ScoreTable.from_arrays(found.s, found.scores)
+    table = ScoreTable.from_arrays(found.s, found.scores).whole("ScoreTable")
     labeled, unlabeled = (values[::-1] for values in auc_effects(table))
     at = np.searchsorted(table.scores, found.scores)
     return np.where(found.s == 1, labeled[at], unlabeled[at])
