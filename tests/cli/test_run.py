@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -247,3 +248,40 @@ def test_files_of_others_are_kept(tmp_path, monkeypatch):
     result = run("run", "raw.csv", "--label", "flagged")
     assert_one_line(result, "report.html would be overwritten", tmp_path, before)
     assert mine.read_text() == "mine"
+
+
+def test_the_demo_holds_a_raw_table_against_the_truth(tmp_path):
+    from recoup.cli._demo import run_raw_example
+    from recoup.cli._output import stdout
+
+    console = stdout()
+    with console.capture() as caught:
+        run_raw_example(console, tmp_path)
+    text = " ".join(caught.get().split())
+    assert "CC BY 4.0" in text
+    assert "The demo knows the truth: 272 hidden positives" in text
+    assert (tmp_path / "bank" / "report.html").exists()
+
+
+@pytest.mark.parametrize("labels_are", ["random", "unknown"])
+def test_an_alpha_for_biased_labels_is_taken_where_it_can_be_meant(labels_are):
+    from recoup.cli._run_results import _usable_prior
+
+    rng = np.random.default_rng(0)
+    s = (rng.random(600) < 0.2).astype(int)
+    X = rng.normal(2.0 * s)[:, None] + rng.normal(size=(600, 3))
+    text = "Positives come in 2 kinds. Alpha allows for the kinds that were found."
+    table = SimpleNamespace(X=X, s=s)
+    for alpha in (0.001, 0.97):
+        prior = SimpleNamespace(
+            labels=SimpleNamespace(code="kinds", text=text), alpha=alpha, upper_limit=1.0
+        )
+        found, said = _usable_prior(prior, table, labels_are, 0)
+        if labels_are == "unknown" and alpha < 0.5:
+            assert (found, said) == (prior, text)
+        else:
+            assert found.alpha < 0.9
+            assert said.startswith("Positives come in 2 kinds.")
+            assert "takes them so" in said or "more than the" in said
+    nothing = SimpleNamespace(labels=SimpleNamespace(code="cannot-tell", text="So."), alpha=0.2)
+    assert _usable_prior(nothing, table, labels_are, 0) == (nothing, "So.")

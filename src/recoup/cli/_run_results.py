@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 CHECKED_ROWS = 100
 MOST_SUSPECTS = 100_000
+# From so many rows on, a second process saves more than its start takes.
+MANY_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class RunResult:
         From this probability on, rows are called positive.
     evaluation : Evaluation
         How good the model is.
+    doubt : str
+        What the features say of the labels.
     """
 
     table: RunTable
@@ -52,6 +57,7 @@ class RunResult:
     probabilities: FloatArray
     threshold: float
     evaluation: Evaluation
+    doubt: str
 
     @property
     def suspects(self) -> Any:
@@ -94,12 +100,15 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     quiet = bool(settings.get("quiet"))
     with progress("1 of 3: estimating how many positives hide", quiet):
         prior = estimate(table.s, X=table.X, random_state=seed)
+        prior, doubt = _usable_prior(prior, table, settings["labels_are"], seed)
     given = settings.get("alpha")
     alpha = prior if given is None else given
     with progress("2 of 3: training on four fifths, scoring the rest", quiet):
-        learner = AutoPU(alpha=alpha, checkpoint=folds, random_state=seed)
+        jobs = 2 if len(table.s) > MANY_ROWS and (os.cpu_count() or 1) > 1 else None
+        learner = AutoPU(alpha=alpha, checkpoint=folds, n_jobs=jobs, random_state=seed)
         learner.fit(table.X, table.s)
-        learner.set_params(checkpoint=None)  # a path of this machine does not travel with the model
+        # A path and the cores of this machine do not travel with the model.
+        learner.set_params(checkpoint=None, n_jobs=None)
     scores, chances = np.array(learner.oof_scores_), np.array(learner.oof_probabilities_)
     apart = np.isnan(scores)
     if apart.any():  # known negatives, which no model was fitted to
@@ -116,8 +125,41 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
             random_state=seed,
         )
     return RunResult(
-        table, prior, learner, scores, chances, float(evaluation.threshold), evaluation
+        table, prior, learner, scores, chances, float(evaluation.threshold), evaluation, doubt
     )
+
+
+def _usable_prior(
+    prior: PriorEstimate, table: RunTable, labels_are: str, seed: int
+) -> tuple[PriorEstimate, str]:
+    """Return alpha as it is for random labels where that for biased ones cannot be meant.
+
+    That is so if the user says that labels are random, and if alpha is more than any scores of
+    random labels allow: no metric can then be recovered with it. Last comes what the features
+    say of the labels.
+    """
+    labels = prior.labels
+    said = "" if labels is None else labels.text
+    if labels is None or labels.code not in ("kinds", "tilt"):
+        return prior, said
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from recoup.priors import estimate
+    from recoup.scores import crossfit
+
+    found = crossfit(HistGradientBoostingClassifier(), table.X, table.s, random_state=seed)
+    plain = estimate(table.s, found.scores, random_state=seed)
+    most = plain.upper_limit if plain.identified is None else plain.identified[1]
+    finding = said.split(" Alpha allows")[0]
+    if labels_are == "random":
+        return plain, f"{finding} You said that labels are random, and alpha takes them so."
+    if prior.alpha > most:
+        return plain, (
+            f"{finding} Alpha would then be {prior.alpha:.2f}, more than the {most:.2f} from which "
+            f"metrics can be recovered; the numbers here take labels as random. Check rows by hand "
+            f"before you rely on them."
+        )
+    return prior, said
 
 
 def _cut(
@@ -254,7 +296,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
     from recoup._core.results import to_plain
     from recoup.report.page.light import light_of
 
-    evaluation, prior, table = found.evaluation, found.prior, found.table
+    evaluation, table = found.evaluation, found.table
     light = light_of(evaluation)
     low, high = evaluation.prior.range
     n_unlabeled = int((table.s == 0).sum())
@@ -268,7 +310,6 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             "possible_low": one.possible_lower,
             "possible_high": one.possible_upper,
         }
-    labels = prior.labels
     facts: dict[str, Any] = to_plain(
         {
             "table": file,
@@ -288,7 +329,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
                 "low": low * n_unlabeled,
                 "high": high * n_unlabeled,
             },
-            "labels": {"code": labels.code, "text": labels.text} if labels is not None else None,
+            "labels": found.doubt,
             "weights": getattr(found.learner, "weights_", None),
             "metrics": metrics,
             "threshold": found.threshold,
@@ -340,8 +381,8 @@ def sentences_on(facts: Mapping[str, Any], out: Path, checks: int) -> list[str]:
     light = facts["light"]
     reason = next((one["text"] for one in light["reasons"] if one["level"] == light["level"]), "")
     said.append(f"Trust: {light['word']} ({light['level']}). {reason}".strip())
-    if facts["labels"] and facts["labels"]["text"]:
-        said.append(f"Labels: {facts['labels']['text']}")
+    if facts["labels"]:
+        said.append(f"Labels: {facts['labels']}")
     if checks:
         command = shlex.join(
             ["recoup", "audit", "evaluate", str(out / SCORES), str(out / TO_CHECK)]

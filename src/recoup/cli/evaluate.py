@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recoup.cli._demo import TITLE as CHECKED_TITLE
-from recoup.cli._demo import DemoAudit
+from recoup.cli._demo import DemoAudit, run_raw_example
 from recoup.cli._light import print_light, with_light
 from recoup.cli._options import (
     Alpha,
@@ -159,6 +159,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report and the figure.")] = Path(
         "recoup-demo"
     ),
+    raw: Annotated[
+        bool, typer.Option("--run/--no-run", help="End with recoup run on a raw table.")
+    ] = True,
 ) -> None:
     """Evaluate the example that recoup carries, and hold the result against the truth."""
     if out.exists() and not out.is_dir():
@@ -216,6 +219,8 @@ def demo(
     )
     checked.show(console, truth, example.alpha)
     print_written(console, written)
+    if raw:
+        run_raw_example(console, out)
 
 
 def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recoup.data.dataset import Dataset
     from recoup.data.encoded_column import EncodedColumn
     from recoup.data.entry import Task
-    from recoup.data.example import Example, load_example
+    from recoup.data.example import Example, load_example, write_raw_example
     from recoup.data.label_coding import as_pu_labels
     from recoup.data.preprocessing import Preprocessor, preprocess
     from recoup.data.pu import PUDataset, PUTruth
@@ -43,6 +43,7 @@ __all__ = [
     "two_gaussians",
     "two_ramps",
     "two_uniforms",
+    "write_raw_example",
 ]
 
 __getattr__, __dir__ = names_from(
@@ -70,5 +71,6 @@ __getattr__, __dir__ = names_from(
         "two_gaussians": "toy",
         "two_ramps": "toy",
         "two_uniforms": "toy",
+        "write_raw_example": "example",
     },
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recoup._core.files import writing
 from recoup._core.optional import require
 
 FOLDER = Path(__file__).with_name("examples")
@@ -81,3 +82,43 @@ def load_example() -> Example:
         ),
         path=path,
     )
+
+
+def write_raw_example(path: str | Path, n_rows: int = 4000, seed: int = 0) -> NDArray[np.int64]:
+    """Write a raw table as CSV: bank clients, of whom some who subscribed are marked with yes.
+
+    The rows are a random sample of Bank marketing by Moro, Cortez and Rita (2014), under CC BY 4.0.
+    Words and numbers are as there; of those who subscribed, two in five have ``yes`` in the column
+    ``subscribed``, drawn at random, and all other cells of that column are empty.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write.
+    n_rows : int, default=4000
+        How many clients, at most 45,211.
+    seed : int, default=0
+        Draws the rows and the marks.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        1 for those who subscribed, 0 for the others: what the file does not say.
+    """
+    arrow = require("pyarrow", purpose="write_raw_example()", install="pyarrow")
+    csv = require("pyarrow.csv", purpose="write_raw_example()", install="pyarrow")
+    parquet = require("pyarrow.parquet", purpose="write_raw_example()", install="pyarrow")
+    whole = parquet.read_table(FOLDER.parent / "tables" / "bank.parquet")
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(whole.num_rows, n_rows, replace=False))
+    table = whole.take(arrow.array(rows))
+    y_true = np.array([cell == "yes" for cell in table["target"].to_pylist()], np.int64)
+    marked = (y_true == 1) & (rng.random(n_rows) < 0.4)
+    columns = {
+        "client": [f"C{row:05d}" for row in rows],
+        **{name: table[name] for name in table.column_names if name != "target"},
+        "subscribed": ["yes" if one else "" for one in marked],
+    }
+    with writing(Path(path)) as (draft,):
+        csv.write_csv(arrow.table(columns), draft)
+    return y_true
