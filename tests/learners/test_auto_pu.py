@@ -230,12 +230,23 @@ class TestAutoPU:
         # Rows of numbers alone are not encoded.
         assert quick().fit(frame[["a", "b"]], s).encoding_ is None
 
-    def test_known_negatives_have_no_score_of_other_folds(self):
-        X, s, y = rows()
-        s[np.flatnonzero(y == 0)[:5]] = -1
-        model = quick().fit(X, s)
-        assert np.array_equal(np.isnan(model.oof_scores_), s == -1)
-        assert np.isnan(model.oof_probabilities_).sum() == 5
+    def test_known_negatives_teach_and_do_not_move_the_cut(self):
+        X, s, y = rows(n=400)
+        known = np.flatnonzero(y == 0)[:80]
+        marked = s.copy()
+        marked[known] = -1
+        settings = {"candidates": ["logistic", "puet", "bagging-pu"], "n_folds": 2}
+        model = quick(**settings).fit(X, marked)
+        assert np.isfinite(model.oof_scores_).all()
+        assert model.report_.n_unlabeled == (marked == 0).sum()
+        others = marked >= 0
+        pi = (0.3 * (marked == 0).sum() + (marked == 1).sum()) / others.sum()
+        called = model.oof_scores_[others] > model.threshold_
+        assert np.mean(called) == pytest.approx(pi, abs=0.01)
+        # Rows like them are put lower than without them.
+        plain = quick(**settings).fit(X[others], s[others])
+        below = [np.mean(one.predict_proba(X[known])[:, 1]) for one in (model, plain)]
+        assert below[0] < below[1]
 
     def test_threshold_is_the_border_of_training_scores_too(self):
         X, s, _ = rows()

@@ -26,6 +26,8 @@ from tools.studies.tables import (
 # Written down before the first cell was run.
 GOALS = {"known": 4.0, "estimated": 3.0}
 LEAST_AUC_GAIN = -0.02
+# With fewer cells nothing is said about a goal but the number.
+ENOUGH = 20
 ABOUT = """# Which learner for a table, measured
 
 Tables with known classes, of which learners see labels of a few positives alone: {n_train:,} rows
@@ -55,6 +57,7 @@ COMMENT = """## How to read this
   There, AUC and F1 say more.
 - An alpha that is far off spoils every cut, the one of boosting too, and leaves the ranking as it
   is: with few labels look at the interval of the estimate first.
+- Networks are not in it: [learners with alpha known](learners-known-alpha.md) has them on two of these tables.
 - `auto-pu` cuts so that as many rows are called positive as alpha says, whatever the classes look
   like; `puet` calls fewer. Where classes overlap much, calling fewer is more often right, and finds
   fewer of the positives.
@@ -88,8 +91,11 @@ def gains(rows: list[dict[str, Any]], method: str, than: str, metric: str) -> di
         }
         for name in (method, than)
     }
-    both = values[method].keys() & values[than].keys()
-    return {cell: values[method][cell] - values[than][cell] for cell in both}
+    return {
+        cell: value - values[than][cell]
+        for cell, value in values[method].items()
+        if cell in values[than]
+    }
 
 
 def mean_and_limits(values: dict[Cell, float]) -> str:
@@ -152,11 +158,14 @@ def verdicts(rows: list[dict[str, Any]]) -> str:
             if not ahead:
                 continue
             held = 100 * np.mean(list(ahead.values())) >= goal
+            verdict = "held" if held else "missed"
+            if len(ahead) < ENOUGH:
+                verdict = f"{'above' if held else 'below'} so far, too few cells to say"
             single = best_single(some)
             lines.append(
                 f"- {name}, alpha {alpha} ({len(ahead)} cells): {mean_and_limits(ahead)} points of "
                 f"accuracy against boosting + cut (goal +{goal:.0f}: "
-                f"{'held' if held else 'missed'}); {mean_and_limits(single)} against the single "
+                f"{verdict}); {mean_and_limits(single)} against the single "
                 f"learner that is best on average."
             )
     auc = gains(rows, "auto-pu", REFERENCE, "auc")

@@ -116,8 +116,7 @@ class AutoPU(PULearner):
     ----------
     oof_scores_ : ndarray of shape (n,)
         Combined score of each training row, between 0 and 1, by models of other folds. Rows above
-        ``threshold_`` are called positive. NaN for rows that were left out, such as known
-        negatives.
+        ``threshold_`` are called positive. Known negatives have scores too.
     oof_probabilities_ : ndarray of shape (n,)
         Chance of each training row to be positive, from its combined score.
     oof_folds_ : ndarray of shape (n,)
@@ -183,6 +182,9 @@ class AutoPU(PULearner):
     :class:`recoup.data.ColumnEncoder`; what it leaves out, such as columns that name rows or give
     the labels away, is left out here. Arrays and frames of numbers are taken as they are.
 
+    Known negatives teach the candidates that have a use for them, and are negatives to the
+    classifiers; weights, cut and probabilities come from the other rows.
+
     All parts run on a plain install, and give the same numbers with and without the optional
     packages. PUET is grown with numpy.
 
@@ -214,6 +216,7 @@ class AutoPU(PULearner):
         effort=2.0,
         source="recoup",
         needs_alpha=True,
+        uses_negatives=True,
     )
     constraints: ClassVar[Constraints] = {
         "scheme": SCHEME,
@@ -274,15 +277,6 @@ class AutoPU(PULearner):
             super()._fit_rows(numbers, s, **per_row)
             self.encoding_ = encoding
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, object)
-        used = np.asarray(s).ravel() >= 0
-        if not used.all():
-            for name in ("oof_scores_", "oof_probabilities_"):
-                whole = np.full(len(used), np.nan)
-                whole[used] = getattr(self, name)
-                setattr(self, name, whole)
-            places = np.full(len(used), -1)
-            places[used] = self.oof_folds_
-            self.oof_folds_ = places
         return self
 
     def _fit(self, X: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> None:
@@ -296,10 +290,10 @@ class AutoPU(PULearner):
         total = (len(folds) + 1) * len(tried)
         with progress_bar(total, "Fitting AutoPU", self.progress) as advance:
             scores, seconds = self._cross_fit(tried, X, s, folds, seed, advance)
-            labeled = s == 1
+            used, labeled = s >= 0, s[s >= 0] == 1
             curves = [rank_curve(one) for one in scores]
             ranks = np.array([curve(one) for curve, one in zip(curves, scores, strict=True)])
-            placements = placements_of(labeled, ranks)
+            placements = placements_of(labeled, ranks[:, used])
             shares = np.array([one.share for one in tried])
             weights = weights_from(placements.areas, placements.covariance, shares)
             kept = np.flatnonzero(weights > 0)
@@ -310,14 +304,13 @@ class AutoPU(PULearner):
         honest = self._own_honest_scores(s)
         self.chance_curve_ = chance_curve(honest, self.alpha_, self.scheme)
         self.oof_probabilities_ = self.chance_curve_(self.oof_scores_)
-        in_population = np.ones(len(s), bool) if self.scheme == "single-sample" else ~labeled
         pi = Population(self.alpha_, int(labeled.sum()), int((~labeled).sum()), self.scheme).pi
         self.threshold_ = self._border(s)
         optimism = optimism_of_weights(
-            labeled, ranks, placements, shares, named_rng(seed, "auto-pu", "optimism")
+            labeled, ranks[:, used], placements, shares, named_rng(seed, "auto-pu", "optimism")
         )
         self.report_ = self._reported(
-            labeled, placements, seconds, optimism, pi, in_population, len(folds), started
+            honest, placements, seconds, optimism, pi, len(folds), started
         )
 
     def _probabilities(self, X: FloatArray) -> FloatArray:
@@ -331,7 +324,8 @@ class AutoPU(PULearner):
         return combined
 
     def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores:
-        return HonestScores(s, self.oof_scores_, "cross-fitted")
+        used = s >= 0
+        return HonestScores(s[used], self.oof_scores_[used], "cross-fitted")
 
     def _border(self, s: NDArray[np.int_]) -> float:
         if not isinstance(self.threshold, str):
@@ -357,7 +351,7 @@ class AutoPU(PULearner):
         self, X: FloatArray, s: NDArray[np.int_], seed: int
     ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Deal rows to folds: as many as asked for, or as many as labeled rows allow."""
-        n_folds = max(FEWEST_FOLDS, min(int(self.n_folds), int(s.sum())))
+        n_folds = max(FEWEST_FOLDS, min(int(self.n_folds), int((s == 1).sum())))
         while True:
             try:
                 return list(PUStratifiedKFold(n_folds, random_state=seed).split(X, s))
@@ -409,7 +403,9 @@ class AutoPU(PULearner):
 
         keys = [one.key for one in chosen_candidates(self.candidates, "AutoPU.fit")]
         jobs = [
-            delayed(_timed_fit)(one, X, s, self.alpha_, self.scheme, int(s.sum()), seed, ALL_ROWS)
+            delayed(_timed_fit)(
+                one, X, s, self.alpha_, self.scheme, int((s == 1).sum()), seed, ALL_ROWS
+            )
             for one in kept
         ]
         models = []
@@ -434,16 +430,15 @@ class AutoPU(PULearner):
 
     def _reported(
         self,
-        labeled: NDArray[np.bool_],
+        honest: HonestScores,
         placements: Placements,
         seconds: FloatArray,
         optimism: float,
         pi: float,
-        in_population: NDArray[np.bool_],
         n_folds: int,
         started: float,
     ) -> AutoReport:
-        alpha = self.alpha_
+        alpha, labeled = self.alpha_, honest.s == 1
         rows = []
         errors = np.sqrt(np.diag(placements.covariance))
         for number, (key, weight) in enumerate(self.weights_.items()):
@@ -452,7 +447,7 @@ class AutoPU(PULearner):
             limits = interval_of(area, float(errors[number]), alpha)
             aul = lift_area(auc, pi)
             rows.append(CandidateReport(key, auc, *limits, aul, weight, float(seconds[number])))
-        whole = placements_of(labeled, self.oof_scores_[None])
+        whole = placements_of(labeled, honest.scores[None])
         area = float(whole.areas[0]) - optimism
         auc = recovered_area(area, alpha)
         low, high = interval_of(area, float(whole.covariance[0, 0] ** 0.5), alpha)
@@ -465,7 +460,7 @@ class AutoPU(PULearner):
             aul=lift_area(auc, pi),
             alpha=alpha,
             pi=pi,
-            called=float(np.mean(self.oof_scores_[in_population] > self.threshold_)),
+            called=float(np.mean(honest.population(self.scheme) > self.threshold_)),
             n_folds=n_folds,
             n_labeled=int(labeled.sum()),
             n_unlabeled=int((~labeled).sum()),
@@ -518,7 +513,7 @@ def _score_fold(
     known = None if store is None else store.read(candidate.key, fold, len(test))
     if known is not None:
         return known
-    n_labels = int(s.sum())
+    n_labels = int((s == 1).sum())
     fitted, seconds = _timed_fit(candidate, X[train], s[train], alpha, scheme, n_labels, seed, fold)
     scores = fitted.scores(X[test])
     if store is not None:

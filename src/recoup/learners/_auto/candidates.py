@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme, brief, did_you_mean
 from recoup.exceptions import InvalidInputError
+from recoup.learners.base import PULearner
 
 # Share of the rows of a fit that labeled ones may take where there are more rows than a limit.
 MOST_LABELED = 0.5
@@ -128,8 +129,9 @@ def fit_candidate(
     if len(rows) < len(s):
         X, s = X[rows], s[rows]
     ratio = max(1.0, LEAST_DRAWN / n_labels)
-    settings = Fitting(alpha, scheme, int(s.sum()), len(s), ratio, int(rng.integers(2**31)))
-    model = candidate.build(settings).fit(X, s)
+    n_labeled, seed = int((s == 1).sum()), int(rng.integers(2**31))
+    model = candidate.build(Fitting(alpha, scheme, n_labeled, len(s), ratio, seed))
+    _fit(model, X, s)
     if hasattr(model, "predict_proba"):
         return FittedCandidate(candidate.key, model, 0.0, 1.0)
     unlabeled = np.flatnonzero(s == 0)[:SPREAD_ROWS]
@@ -156,6 +158,16 @@ def rows_within(
         rng.choice(unlabeled, min(len(unlabeled), most - n_labeled), replace=False),
     )
     return np.sort(np.concatenate(parts))
+
+
+def _fit(model: Any, X: FloatArray, s: NDArray[np.int_]) -> None:
+    """Fit a model; known negatives go to those that have a use for them."""
+    if not isinstance(model, PULearner):
+        model.fit(X, (s == 1).astype(int))
+    elif model.tags.uses_negatives or not (s < 0).any():
+        model.fit(X, s)
+    else:
+        model.fit(X[s >= 0], s[s >= 0])
 
 
 def _raw_scores(model: Any, X: Any) -> FloatArray:
