@@ -234,9 +234,11 @@ def _try(learner: Any) -> None:
         warnings.simplefilter("ignore")
         row = np.zeros((1, *getattr(learner, "numbers_", shape)))
         answer = learner.decision_function(row)
-        # A ranking alone does not say where positives end, and says so.
-        with suppress(InvalidInputError):
-            learner.predict(row)
+        for name in ("predict", "predict_proba"):
+            # A ranking alone does not say where positives end, and says so.
+            with suppress(InvalidInputError):
+                if hasattr(learner, name):
+                    getattr(learner, name)(row)
     if np.shape(answer) != (1,):
         raise ValueError("other than one score for a row")
 
