@@ -81,8 +81,16 @@ def test_the_warm_up_ends_where_held_out_rows_say():
     X, s, alpha, *_ = toy_rows(0, "case-control")
     params = TOY | {"validation_fraction": 0.2, "epochs": 1, "warm_up_epochs": 80}
     params |= {"warm_up_learning_rate": 0.01, "random_state": 0}
-    learner = DistPU(**params, alpha=alpha, scheme="case-control").fit(X, s)
+    learner = DistPU(**params, patience=3, alpha=alpha, scheme="case-control").fit(X, s)
     assert 6 <= len(learner.history_) - 1 < 80
+
+
+def test_the_warm_up_is_run_to_its_end_unless_patience_is_asked_for():
+    X, s, alpha, *_ = toy_rows(0, "case-control")
+    params = TOY | {"validation_fraction": 0.2, "epochs": 1, "warm_up_epochs": 14}
+    params |= {"warm_up_learning_rate": 0.05, "random_state": 0, "guard": "off"}
+    learner = DistPU(**params, alpha=alpha, scheme="case-control").fit(X, s)
+    assert len(learner.history_) == 15
 
 
 def test_same_seed_same_bits():

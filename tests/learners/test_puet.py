@@ -2,6 +2,7 @@ import math
 import pickle
 import subprocess
 import sys
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,8 +18,22 @@ from learners.toy import SCHEMES, toy_accuracy, toy_rows
 from recoup.exceptions import InvalidInputError, MissingDependencyError
 from recoup.learners._training import trees as _trees
 from recoup.learners._training.trees import LOGISTIC, QUADRATIC, compiled, draw_cut, node_risk
-from recoup.learners.puet import PUET
+from recoup.learners.puet import PUET as AlphaCut
 from recoup.priors import PriorEstimate
+
+# As published: the trees decide by majority.
+PUET = partial(AlphaCut, threshold="own")
+
+
+def test_by_default_as_many_rows_are_called_positive_as_alpha_says():
+    X, s, alpha, X_test, y_test = toy_rows(0, "single-sample")
+    cut, majority = (make(alpha, n_estimators=30, random_state=0) for make in (AlphaCut, PUET))
+    called = [np.mean(model.fit(X, s).predict(X_test)) for model in (cut, majority)]
+    assert abs(called[0] - y_test.mean()) < 0.03
+    assert cut.health_.source == "cross-fitted"
+    # The cut moves no probability.
+    np.testing.assert_array_equal(cut.predict_proba(X_test), majority.predict_proba(X_test))
+
 
 N_LABELED, N_UNLABELED, PI = 10, 40, 0.4
 LOSSES = {"quadratic": QUADRATIC, "logistic": LOGISTIC}

@@ -93,6 +93,8 @@ _PRESETS = {
     "pubench": "with the training settings of the PU-Bench release",
     "pubench-c": "with the training settings of the PU-Bench release for mode c",
 }
+# Their own number of steps an epoch belongs to what benchmarks of them were run with.
+_FLOOR_IS_PUBLISHED = ("cgenpu", "vae-pu", "vpu")
 
 
 def make(key: str, preset: str | None = None, **params: Any) -> PULearner:
@@ -184,5 +186,8 @@ def _preset(key: str, preset: str) -> dict[str, Any]:
             f"{did_you_mean(str(preset), known)} {there}"
         )
     # What was published is looked at, but not mended.
-    watched = "guard" in inspect.signature(cls).parameters
-    return ({"guard": "warn"} if watched else {}) | dict(known[preset])
+    defaults = {name: one.default for name, one in inspect.signature(cls).parameters.items()}
+    published: dict[str, Any] = {"guard": "warn"} if "guard" in defaults else {}
+    if key not in _FLOOR_IS_PUBLISHED and "least_steps" in defaults:
+        published |= {"least_steps": 1}
+    return published | dict(known[preset])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
 
@@ -283,7 +283,7 @@ class PULearner(ClassifierMixin, BaseEstimator):
         health = self._examined(X, s, offered)
         if self.guard == "retry" and not health.ok:
             health = self._mended(X, s, rng, per_row, health)
-        self.health_ = health
+        self.health_ = health = replace(health, remarks=self._remarks())
         if not health.ok:
             warnings.warn(
                 LearnerWarning(
@@ -328,6 +328,10 @@ class PULearner(ClassifierMixin, BaseEstimator):
             find = share_cut if rule == "alpha" else f1_cut
             self.cut_ = find(honest, self.alpha_, scheme)
         return honest
+
+    def _remarks(self) -> tuple[str, ...]:
+        """Return what users should know of a fit that need not have failed."""
+        return ()
 
     def _own_honest_scores(self, s: NDArray[np.int_]) -> HonestScores | None:
         """Return scores of unseen rows that the fit has left behind, if it has.

@@ -139,8 +139,6 @@ class CGenPU(GeneratingLearner):
         Replace each feature x of standardized vectors by :math:`\pm \ln (1 + |x|)`, which brings
         very large values nearer. The authors do not. On Spambase it was better for two seeds of
         three.
-    least_steps : int, default=100
-        Steps of an epoch where a pass over the unlabeled rows has fewer.
     hidden_units : int, default=128
         Width of the hidden layers of the networks beside the classifier. Here the three hidden
         layers of generator and discriminator have it, as published. Images have convolutions in
@@ -165,6 +163,8 @@ class CGenPU(GeneratingLearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16. It has no effect here.
+    least_steps : int, default=100
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=3e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. The authors take 1e-4; Adam's first beta is 0.5, as published.

@@ -68,7 +68,8 @@ class DistPU(AligningLearner):
         as ``"bbe"``. The mean prediction is pinned to it, so an error in it is carried on.
     warm_up_epochs : int, default=60
         Epochs of the first stage, at most: it ends where the risk of the held-out rows is lowest.
-        Weights of this stage are never kept.
+        Weights of this stage are never kept. Without ``patience`` all of these epochs are run, as
+        published, and the second stage starts from the best.
     warm_up_learning_rate : float, default=5e-4
         Step size in the first stage, which falls to zero along a cosine. This is the published
         value.
@@ -96,6 +97,8 @@ class DistPU(AligningLearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=2e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. This one is for the second stage, at the end of which it is 0.7 of
@@ -217,6 +220,9 @@ class DistPU(AligningLearner):
         "entropy": Number(least=0),
         "mixed_entropy": Number(least=0),
     }
+
+    # The risk may stand still for some epochs, with all rows called positive, before it falls.
+    whole_warm_up: ClassVar[bool] = True
 
     learning_rate: float = 2e-4
     weight_decay: float = 1e-3

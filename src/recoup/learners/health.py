@@ -68,6 +68,8 @@ class Health:
         the learner is good enough to do without, or has no such reference.
     retries : tuple of str
         What was tried after the first fit had failed, in this order.
+    remarks : tuple of str
+        What else is worth knowing, which is no failure.
     """
 
     code: HealthCode
@@ -80,6 +82,7 @@ class Health:
     auc_pu: float
     reference_auc_pu: float | None = None
     retries: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -181,6 +181,8 @@ class HolisticPU(TorchPULearner):
         the published value.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=0.003
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. It falls along a wave to a fifth. The authors take 0.0005 to 0.002.

@@ -54,6 +54,8 @@ class PN(TorchPULearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16. It has no effect here.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=5e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. The default is that of PU-Bench.

@@ -54,7 +54,8 @@ class PUET(PULearner):
 
     with quadratic or logistic loss. Each split is the best of a few random cuts, one in each of
     a few random features. A leaf votes positive where :math:`W_p > W_n`, and the trees decide by
-    majority; a tie is negative.
+    majority; a tie is negative. Few labels make that call too few rows positive, so that by default
+    as many are called as alpha says.
 
     Parameters
     ----------
@@ -90,12 +91,13 @@ class PUET(PULearner):
     n_jobs : int or None, default=None
         Threads that grow trees and score rows, -1 for one per core; None takes one. Results do not
         depend on it.
-    threshold : {"own", "alpha", "f1"} or float, default="own"
+    threshold : {"own", "alpha", "f1"} or float, default="alpha"
         Where a row counts as positive. ``"own"`` is the cut of the method itself; ``"alpha"`` calls
         as many rows of the population positive as alpha says; ``"f1"`` takes the best F1 as
         recovered with alpha; a number is a score of the method itself. ``"alpha"`` and ``"f1"`` are
         read off rows that the model has not seen: those that a network holds out, out-of-bag
         scores, or else those of five more fits. Where there are none, training rows have to do.
+        Published is ``"own"``, the majority of the trees, which calls too few rows positive.
     probabilities : {"own", "calibrated"}, default="own"
         What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
         a logistic function of the score, or those that isotonic regression of the labels on the
@@ -187,7 +189,7 @@ class PUET(PULearner):
         needs_alpha=True,
     )
     presets: ClassVar[Presets] = {
-        "pubench": {"n_estimators": 30, "max_depth": 30},
+        "pubench": {"n_estimators": 30, "max_depth": 30, "threshold": "own"},
     }
     constraints: ClassVar[Constraints] = {
         "scheme": SCHEME,
@@ -217,7 +219,7 @@ class PUET(PULearner):
         min_samples_leaf: int = 1,
         engine: Engine = "numba",
         n_jobs: int | None = None,
-        threshold: str | float = "own",
+        threshold: str | float = "alpha",
         probabilities: Probabilities = "own",
         guard: Guard = "retry",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,

@@ -181,6 +181,8 @@ class PULCPBF(TorchPULearner):
         the published value.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None takes as many as ``batch_size``.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=2e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. This is the published value.

@@ -127,6 +127,8 @@ class PULDA(AligningLearner):
     labeled_batch : int or None, default=16
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16. The published value, in both stages.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=1e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. This one is for the second stage, at the end of which it is 0.7 of

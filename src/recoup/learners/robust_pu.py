@@ -170,6 +170,8 @@ class RobustPU(NNPU):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=1e-3
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. This one is for the episodes. The authors take 1e-2.
@@ -252,6 +254,12 @@ class RobustPU(NNPU):
         Number of features of the training rows.
     feature_names_in_ : ndarray of str
         Names of the features; missing where X has no column names.
+
+    Notes
+    -----
+    The held-out rows are judged by the sigmoid loss, which nnPU itself minimizes, so that they
+    often prefer weights of the warm-up: the result is then that of :class:`NNPU`, bit for bit.
+    ``health_.remarks`` says so; ``select="auc"`` judges by ranks alone.
 
     References
     ----------
@@ -377,8 +385,16 @@ class RobustPU(NNPU):
             ),
         ]
 
+    def _remarks(self) -> tuple[str, ...]:
+        # Stage by stage: the warm-up has no weights of rows.
+        if self.best_epoch_ > self._warmed_up_for:
+            return ()
+        return ("no episode was better on the held-out rows: the weights are those of nnPU",)
+
     def _weigh(self, episode: int) -> None:
         """Give each row the weight that its hardness deserves in an episode."""
+        if episode == 0:
+            self._warmed_up_for = len(self.history_)
         rows, weights = self._rows, self._memory["weights"]
         parts = (
             (rows.labeled, 1 / self.labeled_temperature, self.labeled_thresholds),

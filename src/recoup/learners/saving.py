@@ -295,7 +295,8 @@ def _restored(value: Any) -> Any:
     if kind == "names":
         return np.array(value["items"], dtype=object)
     if kind == "health":
-        return Health(**value["items"] | {"retries": tuple(value["items"]["retries"])})
+        lists = {name: tuple(value["items"][name]) for name in ("retries", "remarks")}
+        return Health(**value["items"] | lists)
     if kind == "dict":
         return {key: _restored(part) for key, part in value["items"].items()}
     return tuple(_restored(part) for part in value["items"])

@@ -155,8 +155,6 @@ class VAEPU(GeneratingLearner):
         noise of real vectors and the edges of real images, and the classifier can learn to call
         smooth rows positive and real ones negative. The price is that virtual rows stay close to
         the labeled ones: take False, and larger weights, where labels depend on the features.
-    least_steps : int, default=50
-        Steps of an epoch where a pass over the unlabeled rows has fewer.
     hidden_units : int, default=500
         Width of the hidden layers of the networks beside the classifier. Here both hidden layers of
         encoders and decoder have it, as published, and the adversary half of it. Images have
@@ -180,6 +178,8 @@ class VAEPU(GeneratingLearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
+    least_steps : int, default=50
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=3e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. This is the published value for the generator; the authors train the

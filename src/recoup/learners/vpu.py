@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 # With fewer, and its low rate, the network of a small table would hardly have moved.
-LEAST_STEPS = 10
 HALVED_EVERY = 20
 # At which held-out rows are mixed: close to a positive, half way, close to the other row.
 HELD_OUT_SHARES = (0.1, 0.5, 0.9)
@@ -83,6 +82,8 @@ class VPU(TorchPULearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=1e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves. It is halved every 20 epochs, and Adam's first beta is 0.5, both as
@@ -214,7 +215,7 @@ class VPU(TorchPULearner):
                 weight_decay=self.weight_decay,
                 draws={"share": self._shares, "partner": _partners},
                 betas=(0.5, 0.99),
-                steps=max(LEAST_STEPS, len(self._rows.population) // self.batch_size),
+                steps=max(self.least_steps, len(self._rows.population) // self.batch_size),
             )
             for start in range(0, self.epochs, HALVED_EVERY)
         ]

@@ -28,6 +28,7 @@ def fit(stage, scheme="case-control", n=(20, 60), **params):
     rng = np.random.default_rng(0)
     s = np.repeat([1, 0], n)
     params = {"alpha": 0.3, "batch_size": 16, "scheme": scheme, "device": "cpu"} | params
+    params = {"least_steps": 1, "guard": "off"} | params
     params |= {"network": small_network, "validation_fraction": 0, "random_state": 0}
     Watcher(**params).fit(rng.normal(size=(len(s), 3)), s)
     return seen
@@ -132,6 +133,7 @@ def test_turns_change_only_their_own_networks():
     s = np.repeat([1, 0], [20, 64])
     rows = np.random.default_rng(0).normal(size=(84, 3))
     params = {"alpha": 0.3, "batch_size": 32, "scheme": "case-control", "device": "cpu"}
+    params |= {"least_steps": 1, "guard": "off"}
     learner = Two(network=small_network, validation_fraction=0, random_state=0, **params)
     learner.fit(rows, s)
     assert calls == ["loss", "loss", "end"] * 2
@@ -173,7 +175,9 @@ def test_what_is_called_around_an_epoch_comes_before_weights_are_judged():
 
     s = np.repeat([1, 0], [20, 60])
     rows = np.random.default_rng(0).normal(size=(80, 3))
-    Watcher(network=small_network, alpha=0.3, device="cpu", random_state=0).fit(rows, s)
+    Watcher(
+        network=small_network, alpha=0.3, device="cpu", least_steps=1, guard="off", random_state=0
+    ).fit(rows, s)
     around = [("before", 0), "step", ("after", False), "judged"]
     assert calls == [*around, ("before", 1), *around[1:]]
 

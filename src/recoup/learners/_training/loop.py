@@ -87,6 +87,8 @@ class TorchPULearner(PULearner):
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16.
+    least_steps : int, default=10
+        Steps of an epoch where a pass over the rows of the population has fewer.
     learning_rate : float, default=3e-4
         Step size of the optimizer. Lower it where the loss in ``history_`` jumps, raise it where
         the loss hardly moves.
@@ -175,6 +177,7 @@ class TorchPULearner(PULearner):
     epochs: int = 40
     batch_size: int = 256
     labeled_batch: int | None = None
+    least_steps: int = 10
     learning_rate: float = 3e-4
     weight_decay: float = 1e-4
     optimizer: Literal["adam", "sgd"] = "adam"
@@ -198,6 +201,7 @@ class TorchPULearner(PULearner):
         "epochs": WholeNumber(),
         "batch_size": WholeNumber(),
         "labeled_batch": WholeNumber() | Nothing(),
+        "least_steps": WholeNumber(),
         "learning_rate": Number(above=0),
         "weight_decay": Number(least=0),
         "optimizer": Words("adam", "sgd"),

@@ -160,7 +160,7 @@ class Stage:
     batch_size : int, optional
         Rows of the population per step, in place of the learner's.
     steps : int, optional
-        Steps per epoch, in place of one pass.
+        Steps per epoch, in place of one pass or of the learner's least number.
     judge : callable, optional
         Says how good the weights are after an epoch, the higher the better. The stage ends when
         that has not risen for five epochs, and the next one starts from the best.
@@ -304,7 +304,7 @@ class Epoch:
         self.negative = self.labeled[:0] if negative is None else negative.cpu().numpy()
         n_labeled, n_population = self._number(self.labeled), self._number(self.population)
         self.batch = min(int(stage.batch_size or learner.batch_size), n_population)
-        self.steps = stage.steps or n_population // self.batch
+        self.steps = stage.steps or max(n_population // self.batch, int(learner.least_steps))
         share = n_labeled / n_population
         wanted = learner.labeled_batch or max(LEAST_LABELED_BATCH, round(share * self.batch))
         wanted = stage.labeled_batch or min(int(wanted), n_labeled)

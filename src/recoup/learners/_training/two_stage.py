@@ -66,6 +66,9 @@ class AligningLearner(TorchPULearner):
         "mixing_shape": Number(above=0),
     }
     natural_select: ClassVar[Select] = "loss"
+    # Whether the first stage is run to its end, and its best weights taken, where ``patience`` is
+    # None.
+    whole_warm_up: ClassVar[bool] = False
 
     alpha: Any = "estimate"
     epochs: int = 60
@@ -106,6 +109,7 @@ class AligningLearner(TorchPULearner):
     def _stages(self) -> list[Stage]:
         # The guesses that the second stage starts from must not be labels known by heart.
         judge = self._warmed_up if len(self._rows.held_labeled) else None
+        whole = self.whole_warm_up and self.patience is None
         return [
             Stage(
                 lambda batch: self._warm_up_loss(*batch.scores()),
@@ -116,6 +120,7 @@ class AligningLearner(TorchPULearner):
                 before_epoch=lambda epoch: self._begin(1, epoch),
                 selectable=False,
                 judge=judge,
+                patience=self.warm_up_epochs if whole else None,
             ),
             Stage(
                 self._mixing_loss,
