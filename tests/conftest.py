@@ -22,6 +22,13 @@ CHROMIUM_FLAGS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def one_fit(monkeypatch):
+    """Networks that fail are not fitted again: most tests look at a short fit as it is."""
+    again = "recoup.learners._training.loop.mended"
+    monkeypatch.setattr(again, lambda learner, X, s, rng, per_row, health: health)
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder with all datasets, for tests that are marked with data."""

@@ -13,6 +13,11 @@ from recoup.learners.cut import HonestScores
 from recoup.learners.health import diagnosed, needs_reference, quick_reference
 
 
+@pytest.fixture(autouse=True)
+def one_fit():
+    """Here networks are fitted again."""
+
+
 def small_network(shape):
     from torch import nn
 
@@ -139,6 +144,15 @@ def test_what_is_tried():
     assert list(dist_pu.values()) == [{}, {"epochs": 15, "warm_up_epochs": 12}]
 
 
+def test_rows_of_the_training_must_be_called_more_often():
+    scores = np.repeat([1.0, -1.0], [3, 97])
+    s = np.zeros(100, int)
+    s[[0, 50]] = 1
+    for source, code in (("training", "calls-none-positive"), ("cross-fitted", "ok")):
+        found = HonestScores(s, scores, source)
+        assert diagnosed(found, found, 0.1).code == code
+
+
 def test_presets_look_on():
     assert learners.make("nnpu", preset="pubench").guard == "warn"
     assert learners.make("nnpu", preset="paper", guard="off").guard == "off"
@@ -157,6 +171,6 @@ def test_health_says_it_in_words():
         auc_pu=0.8,
     )
     assert health.after(("another seed",)).text == (
-        "nearly no row is called positive (0.0% of the unlabeled rows called positive where 2.0% "
+        "far too few rows are called positive (0.0% of the unlabeled rows called positive where 2.0% "
         "should be; recall 0.10 and AUC 0.80 of labeled rows; held-out rows). Tried: another seed."
     )

@@ -491,6 +491,7 @@ class AutoPU(PULearner):
         return rows
 
     def _check_restored(self, caller: str) -> None:
+        super()._check_restored(caller)
         check_is_fitted(self)
         for fitted in self.models_:
             if isinstance(fitted.model, PULearner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -521,7 +522,17 @@ class PULearner(ClassifierMixin, BaseEstimator):
         check_parameters(self, caller)
 
     def _check_restored(self, caller: str) -> None:
-        """Refuse what was read from a file if compiled code would follow it astray."""
+        """Refuse what was read from a file if scoring would go astray by it."""
+        found = vars(self)
+        cut = found.get("cut_", 0.0)
+        sound = isinstance(cut, Real) and math.isfinite(cut)
+        for name in ("calibration_", "label_knots_"):
+            sound = sound and (found.get(name) is None or _are_knots(found[name]))
+        if not sound:
+            raise InvalidInputError(
+                f"{caller} finds a cut or a calibration that cannot be: the file is damaged or "
+                f"made up. Fit and save the learner again."
+            )
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Check features, and remember (``reset``) or compare their number and names."""
@@ -569,6 +580,18 @@ class PULearner(ClassifierMixin, BaseEstimator):
         if isinstance(alpha, str) and (s < 0).any():
             X, s = _safe_indexing(X, np.flatnonzero(s >= 0)), s[s >= 0]
         return known_alpha(alpha, X, s, seed, caller)
+
+
+def _are_knots(value: Any) -> bool:
+    """Whether something gives numbers at rising scores."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind == "f"
+        and value.ndim == 2
+        and len(value) == 2
+        and value.shape[1] > 0
+        and bool(np.isfinite(value).all() and (np.diff(value) >= 0).all())
+    )
 
 
 def known_alpha(

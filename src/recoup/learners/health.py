@@ -22,6 +22,8 @@ HealthCode: TypeAlias = Literal[
 
 # Of the positives, or of the negatives: who calls fewer so has not found them.
 FEWEST_CALLED = 0.1
+# The same on rows that a network was trained on: it knows those by heart, and calls fewer new ones.
+FEWEST_CALLED_TRAINING = 0.5
 # In AUC against the true classes: how much better a simple classifier must be at least.
 FAR_BELOW = 0.1
 # An AUC from which on nothing can be that much better.
@@ -35,7 +37,7 @@ SENTENCES = {
     "ok": "nothing is wrong as far as labels can show",
     "ranks-backwards": "unlabeled rows rank above labeled ones",
     "calls-all-positive": "nearly all rows are called positive",
-    "calls-none-positive": "nearly no row is called positive",
+    "calls-none-positive": "far too few rows are called positive",
     "worse-than-reference": "a simple classifier tells labeled rows apart far better",
 }
 
@@ -136,7 +138,9 @@ def diagnosed(
     ]
     least, most = 0.0, 1.0
     if alpha is not None:
-        least, most = FEWEST_CALLED * alpha, 1 - FEWEST_CALLED * (1 - alpha)
+        by_heart = honest.source == "training"
+        least = alpha * (FEWEST_CALLED_TRAINING if by_heart else FEWEST_CALLED)
+        most = 1 - FEWEST_CALLED * (1 - alpha)
     ranked = honest if honest.has_both else everything
     code: HealthCode = "ok"
     if _ranks_backwards(ranked) or (everything.has_both and everything.auc_pu < 0.5):

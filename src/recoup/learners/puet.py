@@ -293,6 +293,7 @@ class PUET(PULearner):
         )
 
     def _check_restored(self, caller: str) -> None:
+        super()._check_restored(caller)
         try:
             check_forest(self._forest(), self.n_features_in_)
         except (AttributeError, IndexError, TypeError, ValueError) as error:

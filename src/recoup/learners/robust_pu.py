@@ -386,15 +386,13 @@ class RobustPU(NNPU):
         ]
 
     def _remarks(self) -> tuple[str, ...]:
-        # Stage by stage: the warm-up has no weights of rows.
-        if self.best_epoch_ > self._warmed_up_for:
+        # The warm-up is always run to its end.
+        if self.best_epoch_ > self.warm_up_epochs:
             return ()
         return ("no episode was better on the held-out rows: the weights are those of nnPU",)
 
     def _weigh(self, episode: int) -> None:
         """Give each row the weight that its hardness deserves in an episode."""
-        if episode == 0:
-            self._warmed_up_for = len(self.history_)
         rows, weights = self._rows, self._memory["weights"]
         parts = (
             (rows.labeled, 1 / self.labeled_temperature, self.labeled_thresholds),

@@ -21,7 +21,7 @@ from recoup.learners._training import stages
 from recoup.learners._training.networks import NETWORKS, network_for
 from recoup.learners._training.places import places_of
 
-QUICK = {"alpha": 0.3, "epochs": 3, "random_state": 0}
+QUICK = {"alpha": 0.3, "epochs": 3, "guard": "off", "random_state": 0}
 
 
 def small(shape):
