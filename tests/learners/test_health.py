@@ -171,6 +171,7 @@ def test_health_says_it_in_words():
         auc_pu=0.8,
     )
     assert health.after(("another seed",)).text == (
-        "far too few rows are called positive (0.0% of the unlabeled rows called positive where 2.0% "
-        "should be; recall 0.10 and AUC 0.80 of labeled rows; held-out rows). Tried: another seed."
+        "far too few rows are called positive (0.0% of the unlabeled rows called positive where "
+        "2.0% should be; recall 0.10 and AUC 0.80 of labeled rows; held-out rows). "
+        "Tried: another seed."
     )
