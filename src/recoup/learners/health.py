@@ -104,7 +104,17 @@ class Health:
         return f"{SENTENCES[self.code]} ({'; '.join(numbers)}; {self.source} rows).{tried}"
 
     def after(self, retries: tuple[str, ...]) -> Health:
-        """Return the same with what was tried before."""
+        """Return the same with what was tried before.
+
+        Parameters
+        ----------
+        retries : tuple of str
+            What was tried, in this order.
+
+        Returns
+        -------
+        Health
+        """
         return replace(self, retries=retries)
 
 
