@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-labels study-priors study-tables train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -25,6 +25,8 @@ help:
 	@echo 'make study-audits  measure whether rows checked by hand give what they claim: two hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
 	@echo '                   of the folder RECOUP_DATA: hours'
+	@echo 'make study-auto    hold auto and its members against known shares where labels are random, on'
+	@echo '                   real datasets of the folder RECOUP_DATA: half an hour'
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
@@ -112,6 +114,11 @@ study-priors: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.priors --write docs/priors-study.md
 	$(BIN)/python -m tools.studies.recovered_auc --write docs/recovered-auc.md
 
+study-auto: data $(VENV)/.installed
+	$(BIN)/python -m tools.studies.prior_tasks pack --kind study
+	$(BIN)/python -m tools.studies.auto_study score
+	$(BIN)/python -m tools.studies.auto_study run --write docs/auto-study.md
+
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md
 
@@ -124,9 +131,11 @@ train-priors: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.training.dist_curve --out $(WEIGHTS)/dist_curve.npz
 	$(BIN)/python -m tools.training.share_net --out $(WEIGHTS)/share_net.npz
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind training
-	$(BIN)/python -m tools.studies.prior_tasks score --kind training
-	rm -f $(RECOUP_STUDY)/auto_rows.npz  # what the networks before these said
-	$(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto.npz
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.training.view_tasks
+	rm -rf $(RECOUP_STUDY)/view_rows  # what the networks before these said
+	$(BIN)/python -m tools.training.view_rows
+	$(BIN)/python -m tools.training.view_rows --drawn
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto_views.npz
 
 house: $(VENV)/.installed-test
 	$(BIN)/python -m tools.house

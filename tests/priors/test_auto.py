@@ -3,19 +3,26 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.priors import Auto, PriorEstimate, estimate
 from recoup.priors._solvers.network import load_network
-from recoup.priors.auto import (
-    MEMBERS,
+from recoup.priors._solvers.views import Views, score_views
+from recoup.priors.combination import joint_draws
+from recoup.priors.combining import (
+    MIDDLE,
+    N_OUTPUTS,
     QUANTILES,
-    combine,
-    evidence,
-    joint_draws,
-    stretched,
+    calibrated,
+    inputs_of_views,
+    member_columns,
+    near_members,
+    weigh_scores,
+    weigh_views,
 )
+from recoup.priors.evidence import MEMBERS, Reading, evidence, related, stretched
 from recoup.scores import ScoreTable
 
 
@@ -83,6 +90,36 @@ class TestArguments:
         by_trees = estimate(s, X=X, method="tice", transform="logistic")
         assert by_trees.transform == "features"
 
+    def test_features_are_read_through_several_classifiers(self):
+        rng = np.random.default_rng(0)
+        y = rng.random(1200) < 0.5
+        s = (y & (rng.random(1200) < 0.4)).astype(int)
+        X = rng.normal(2.0 * y[:, None], 1.0, (1200, 3))
+        model = Auto(beta=1.0)
+        found = model.fit(X, s).estimate_
+        assert found.alpha == pytest.approx(y[s == 0].mean(), abs=0.08)
+        assert "extra trees" in found.transform
+        assert tuple(found.members)[: len(MEMBERS)] == MEMBERS
+        views = score_views(X, s, model._seed, "test")
+        plain = model.fit_views(views)
+        # Known negatives take no part, wherever they rank.
+        more = Views(np.append(s, [-1] * 90), np.column_stack([views.scores, np.ones((3, 90))]))
+        assert (plain.n_labeled, plain.n_unlabeled) == (s.sum(), (s == 0).sum())
+        with_negatives = model.fit_views(more)
+        assert with_negatives.alpha == pytest.approx(plain.alpha, abs=1e-9)
+        drawn = Auto(interval="bootstrap", n_draws=3).fit_views(views)
+        assert drawn.draws.shape == (3, 2)
+        # Sparse columns go to one classifier, as before.
+        sparse = Auto(beta=1.0).fit(csr_matrix(X), s).estimate_
+        assert "LogisticRegression" in sparse.transform
+
+    def test_the_former_combination_is_at_hand(self):
+        s, scores = mixture(0.3, gap=2.5)
+        found = estimate(s, scores, method="auto-1")
+        assert found.method == "auto-1"
+        # What releases before said about these rows.
+        assert found.alpha == pytest.approx(0.2975221575, abs=1e-6)
+
     def test_options_reach_the_estimator(self):
         s, scores = mixture(0.3, gap=2.5)
         narrow, wide = (estimate(s, scores, confidence=level).interval for level in (0.5, 0.9))
@@ -139,7 +176,7 @@ class TestBeta:
         found = Auto(beta="estimate", n_draws=4000)
         table = ScoreTable.from_arrays(s, scores)
         drawn = found.fit_scores(table).estimate_.draws
-        learned = combine(evidence(table, found._rng("point")).inputs, labels_known=False)
+        learned = found._combined(Reading((evidence(table, found._rng("point")),)), False)
         inner = slice(1, -1)
         for column, quantiles in zip(drawn.T, learned, strict=True):
             levels = np.quantile(column, QUANTILES[inner])
@@ -311,23 +348,68 @@ class TestWarnings:
 
 
 class TestCombination:
-    def test_network_fits_the_evidence(self):
-        found = evidence(ScoreTable.from_arrays(*mixture(0.3)), np.random.default_rng(0))
-        network = load_network("auto")
-        assert len(network.mean) == len(found.inputs) + 1
-        assert network.biases[-1].shape[1] == 2 * len(QUANTILES)
-        assert np.isfinite(found.inputs).all()
+    def test_networks_fit_the_evidence(self):
+        s, scores = mixture(0.3)
+        found = evidence(ScoreTable.from_arrays(s, scores), np.random.default_rng(0))
+        views = np.array([scores, np.exp(scores), -np.cos(scores)])
+        asked = inputs_of_views([found] * 4, related(s, views))
+        for name, inputs, n_out in (
+            ("auto_scores", found.inputs, 2 * len(QUANTILES)),
+            ("auto_views", asked, N_OUTPUTS),
+        ):
+            network = load_network(name)
+            assert len(network.mean) == len(inputs) + 1
+            assert network.biases[-1].shape[1] == n_out
+            assert np.isfinite(inputs).all()
 
     def test_quantiles_are_shares_in_order(self):
         rng = np.random.default_rng(0)
-        found = evidence(ScoreTable.from_arrays(*mixture(0.3)), rng)
+        s, scores = mixture(0.3)
+        found = evidence(ScoreTable.from_arrays(s, scores), rng)
+        views = inputs_of_views([found] * 4, related(s, np.array([scores] * 3)))
+        members = found.inputs[member_columns()]
         for scale in (0.0, 1.0, 10.0):
-            inputs = found.inputs + rng.normal(0, scale, len(found.inputs))
+            noise = rng.normal(0, scale, len(views))
             for known in (True, False):
-                for values in combine(inputs, labels_known=known):
+                answers = [
+                    *weigh_scores(found.inputs + noise[: len(found.inputs)], labels_known=known),
+                    *weigh_views(views + noise, members, 500, labels_known=known),
+                ]
+                for values in answers:
                     assert values.shape == (len(QUANTILES),)
                     assert (np.diff(values) >= 0).all()
                     assert 0 <= values[0] <= values[-1] <= 1
+
+    def test_how_views_hang_together(self):
+        s = np.repeat([1, 0], [500, 4000])
+        rng = np.random.default_rng(0)
+        y = np.concatenate([np.ones(500, bool), rng.random(4000) < 0.3])
+        views = rng.normal(2.0 * y, size=(3, len(s)))
+        found = related(s, views)
+        # The mixture alone makes views agree: errors of these do not hang together.
+        assert found[0] > 0.25
+        assert abs(found[1]) < 0.15
+        np.testing.assert_allclose(related(s, np.exp(views)), found)
+        assert np.isfinite(related(s, np.zeros((3, len(s))))).all()
+
+    def test_calibration_draws_quantiles_apart_around_the_median(self):
+        by_size = {"log_labeled": [np.log(50), np.log(500)], "factor": [2.0, 1.0]}
+        quantiles = np.linspace(0.2, 0.8, 7)
+        wide = calibrated(quantiles, 20, by_size)
+        np.testing.assert_allclose(wide, np.linspace(-0.1, 1.1, 7))
+        np.testing.assert_allclose(calibrated(quantiles, 5000, by_size), quantiles)
+
+    def test_answers_stay_near_the_members(self):
+        """A network once said 0.018 where its members said 0.03 to 0.13."""
+        members = np.array([0.03, 0.08, 0.13])
+        low = np.linspace(0.001, 0.04, 7)
+        moved = near_members(low, members, 0.4)
+        assert moved[MIDDLE] == pytest.approx(0.03, rel=0.02)
+        np.testing.assert_array_equal(moved[:MIDDLE], low[:MIDDLE])
+        assert (np.diff(moved) >= 0).all()
+        # Where members find much, classes overlap, and less is plausible.
+        assert near_members(np.full(7, 0.1), np.array([0.6, 0.9]), 0.4)[MIDDLE] == 0.48
+        assert near_members(np.full(7, 0.95), np.array([0.6, 0.9]), 0.4)[MIDDLE] == 0.9
 
     def test_evidence_survives_extreme_tables(self):
         s = np.repeat([1, 0], [30, 100])
@@ -349,7 +431,7 @@ class TestCombination:
 
 def test_a_rare_class_is_undetermined_by_ratio():
     """Limits that lie close together leave a small share open if one is many times the other."""
-    from recoup.priors.auto import WIDE_INTERVAL, _is_wide_alpha
+    from recoup.priors.combination import WIDE_INTERVAL, _is_wide_alpha
 
     assert _is_wide_alpha(0.01, 0.06, 0.005, WIDE_INTERVAL)
     assert not _is_wide_alpha(0.04, 0.06, 0.005, WIDE_INTERVAL)

@@ -379,7 +379,7 @@ class TestTransform:
         )
         return CrossfitScores(s, scores, np.zeros((1, len(s)), int), "x", "y", float(auc))
 
-    def testclearly_better_is_delongs_test(self):
+    def test_clearly_better_is_delongs_test(self):
         rng = np.random.default_rng(0)
         s = np.repeat([1, 0], [150, 400])
         signal = rng.normal(1.0 * s)

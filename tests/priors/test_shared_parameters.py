@@ -12,6 +12,8 @@ SHARED = ("transform", "interval", "n_draws", "confidence", "random_state")
 # Their choices differ from those of the others, so their words do too.
 OWN_WORDS = {
     ("auto", "interval"),
+    ("auto", "transform"),
+    ("auto-1", "interval"),
     ("km1", "interval"),
     ("km2", "interval"),
     ("pulsnar", "interval"),

@@ -37,13 +37,15 @@ from recoup._core.files import write_file
 from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
-from recoup.priors import estimate
+from recoup.priors import Auto, estimate
+from recoup.priors._solvers.views import Views, score_views
+from tools.studies.auto_study import preferred
 from tools.studies.prior_tasks import FOLDER, STUDY, features, pack, score, stream, write
 
 STORE = FOLDER.with_name("recovered_auc")
 PROTOCOLS = ("published", "true", "pu")
 SINGLE = ("km1", "km2", "dist-curve", "dedpul", "bbe", "share-net")
-METHODS = ("known alpha", "auto", "auto, features", *SINGLE)
+METHODS = ("known alpha", "auto", "auto, features", "auto-1", "pulscar", *SINGLE)
 # Only where a classifier of PU labels is at hand: they take long, or need its scores.
 SLOW = ("auto, features", "km1", "km2")
 N_BOOT = 500
@@ -80,12 +82,14 @@ def pu_path(name: str, frequency: float, repetition: int) -> Path:
 
 
 def store_pu_model(name: str, frequency: float, repetition: int) -> str:
-    """Score a dataset by a classifier of its PU labels, the transform of recoup.priors."""
+    """Score a dataset by classifiers of its PU labels, as recoup.priors does."""
     path = pu_path(name, frequency, repetition)
     if not path.exists():
         X, y = dataset(name)
         s = label(y, name, frequency, repetition)
-        write(path, scores=score(X, s, "auto", repetition))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            write(path, s=s, views=score_views(X, s, repetition, "recovered_auc").scores)
     return f"PU model of {name}, {frequency}, {repetition}"
 
 
@@ -108,7 +112,7 @@ def recovered_with_limits(s: np.ndarray, scores: np.ndarray, alpha: Any) -> dict
 
 
 def one_method(
-    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, pu_scores: np.ndarray | None
+    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, views: Views | None
 ) -> dict[str, Any]:
     """Recover AUC in one way."""
     if method == "known alpha":
@@ -116,8 +120,11 @@ def one_method(
     if method == "auto":
         return recovered_with_limits(s, scores, "estimate")
     if method == "auto, features":
-        # As estimate(s, X=X) does it: out-of-fold scores of a classifier of PU labels.
-        return recovered_with_limits(s, scores, estimate(s, pu_scores, beta=1.0))
+        # As estimate(s, X=X) does it, but for the search for kinds of positives.
+        assert views is not None
+        return recovered_with_limits(s, scores, Auto(beta=1.0).fit_views(views))
+    if method == "auto-1":
+        return recovered_with_limits(s, scores, estimate(s, scores, method="auto-1", beta=1.0))
     alpha = registered("priors")[method](interval=None).fit_scores(s, scores).alpha_
     return recovered(s, scores, alpha)
 
@@ -139,7 +146,12 @@ def result_path(protocol: str, name: str, frequency: float) -> Path:
 
 
 def store_cell(
-    protocol: str, name: str, frequency: float, repetitions: int, pu_repetitions: int
+    protocol: str,
+    name: str,
+    frequency: float,
+    repetitions: int,
+    pu_repetitions: int,
+    among: tuple[str, ...],
 ) -> str:
     """Run what a cell still lacks."""
     path = result_path(protocol, name, frequency)
@@ -149,12 +161,13 @@ def store_cell(
         models = dict(stored)
     for repetition in range(pu_repetitions if protocol == "pu" else repetitions):
         s = label(y, name, frequency, repetition)
-        pu_scores = None
-        wanted = [method for method in METHODS if method not in SLOW]
+        views = None
+        wanted = [method for method in among if method not in SLOW]
         if repetition < pu_repetitions:
-            wanted = list(METHODS)
+            wanted = list(among)
             with np.load(pu_path(name, frequency, repetition)) as stored:
-                pu_scores = models["pu"] = stored["scores"]
+                views = Views(s, stored["views"])
+            models["pu"] = preferred(views)
         scores = models[protocol]
         if repetition == len(done):
             done.append(facts(y, s, scores))
@@ -162,7 +175,7 @@ def store_cell(
         missing = [method for method in wanted if method not in found]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found |= {method: one_method(method, y, s, scores, pu_scores) for method in missing}
+            found |= {method: one_method(method, y, s, scores, views) for method in missing}
         if missing:
             store(path, done)
     return f"{protocol}, {name}, {frequency}"
@@ -249,6 +262,8 @@ def summary(cells: list[Cell]) -> str:
     head = ["alpha from", "error of AUC", "bias", "error of alpha", "bias", "coverage", "width"]
     lines = [[*head, "runs"]]
     for name in METHODS:
+        if not any(name in r["methods"] for _, _, done in cells for r in done):
+            continue
         auc, alpha = ([errors(cell, name, key) for cell in cells] for key in ("auc", "alpha"))
         lines.append(
             [
@@ -307,8 +322,8 @@ to the published one.""",
 Boosted trees on the features as they are.""",
     "pu": """## Classifier that learned the PU labels
 
-What is at hand in practice. Its scores are those that alpha is estimated from with the features,
-so that *auto* and *features* agree.""",
+What is at hand in practice: logistic regression, or boosted trees if they tell labeled rows apart
+significantly better. *Features* reads a third classifier too, and the average.""",
 }
 
 
@@ -350,6 +365,7 @@ def main() -> None:
     )
     parser.add_argument("--datasets", nargs="*", choices=NAMES, default=NAMES)
     parser.add_argument("--again", nargs="*", choices=METHODS, default=[], help="run these anew")
+    parser.add_argument("--without", nargs="*", choices=METHODS, default=[], help="leave these out")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", type=Path)
     parser.add_argument("--only-tables", action="store_true")
@@ -361,7 +377,9 @@ def main() -> None:
         cells = [(name, frequency) for name in names for frequency in FREQUENCIES]
         pu_models = [(*cell, repetition) for repetition in range(few) for cell in cells]
         run("PU models", chosen.jobs, store_pu_model, pu_models)
-        todo = [(kind, *cell, chosen.repetitions, few) for kind in PROTOCOLS for cell in cells]
+        among = tuple(method for method in METHODS if method not in chosen.without)
+        rest = (chosen.repetitions, few, among)
+        todo = [(kind, *cell, *rest) for kind in PROTOCOLS for cell in cells]
         run("recovery", chosen.jobs, store_cell, todo)
     text = page(names)
     if chosen.write:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from recoup._core.lazy import names_from
 from recoup.priors.alphamax import AlphaMax
 from recoup.priors.auto import Auto, estimate
+from recoup.priors.auto_1 import Auto1
 from recoup.priors.base import (
     FeaturePriorEstimator,
     Finding,
@@ -45,6 +46,7 @@ __all__ = [
     "AlphaMax",
     "AlphaMaxNoisy",
     "Auto",
+    "Auto1",
     "Derived",
     "DistCurve",
     "ElkanNotoPrior",

@@ -2,78 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recoup._core.checks import FloatArray, brief
-from recoup._core.constraints import Checked, Constraints
-from recoup._core.notes import Note
+from recoup._core.checks import FloatArray, brief, label_masks
 from recoup._core.prior import check_known_beta
 from recoup._core.random import RandomState, as_seed
 from recoup._core.registry import make
-from recoup._core.relative_limits import MANY_TIMES
-from recoup._core.text import show_digits
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.area import auc_pu
-from recoup.priors._solvers.network import load_network
-from recoup.priors._solvers.resample import exchanged
-from recoup.priors.base import (
-    DRAWING_ROWS,
-    Finding,
-    PriorTags,
-    ScorePriorEstimator,
-    interval_by,
-    plausible,
-)
-from recoup.priors.bbe import BBE
+from recoup.priors._solvers.views import Views, score_views
+from recoup.priors.base import Finding, PriorTags, check_sizes, checked_table, subsample_sizes
 from recoup.priors.biased_labels import with_labels
-from recoup.priors.conversions import unmixed_shares
-from recoup.priors.dedpul import DEDPUL
-from recoup.priors.dist_curve import DistCurve
-from recoup.priors.elkan_noto import ElkanNotoPrior
-from recoup.priors.pulscar import PULSCAR
+from recoup.priors.combination import Combination
+from recoup.priors.combining import (
+    MIDDLE,
+    SLACK,
+    inputs_of_views,
+    member_columns,
+    near_members,
+    weigh_scores,
+    weigh_views,
+)
+from recoup.priors.evidence import Reading, evidence, related, unstretched
 from recoup.priors.results import PriorEstimate
-from recoup.priors.roc_slope import ROCSlope
-from recoup.priors.share_net import QUANTILES as SHARE_LEVELS
-from recoup.priors.share_net import draws_between, share_quantiles
 from recoup.scores.table import ScoreTable
 
-QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
-MIDDLE = QUANTILES.index(0.5)
-MEMBERS = ("share-net", "dist-curve", "bbe", "dedpul", "pulscar", "roc-slope", "elkan-noto")
-# Which of ShareNet's quantiles the combination looks at.
-SEEN = (0, 2, 4, 6, 8)
-# How far errors in both directions go together. Where the true kappas lie among ShareNet's draws
-# of them, as normal scores, correlates by 0.28 (150 problems of 13 datasets of the study) and 0.22
-# (150 of normal classes) around the mean, by 0.46 and 0.40 around zero: it errs on both kappas
-# alike, and such an error belongs to the uncertainty.
-SHARED_ERROR = 0.4
-WIDE_RANGE = 0.15
-WIDE_INTERVAL = 0.5
-CLEAN_BETA = 0.95
-
-
-def _check_beta(beta: Any, caller: str) -> None:
-    check_known_beta("auto", beta, caller)
+VIEWS_USED = "boosting, logistic, extra trees"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Auto(ScorePriorEstimator):
+class Auto(Combination):
     """Weigh seven estimators of different families by how they err on real data.
 
     On real data published estimators err in opposite directions, and by how much can be told from
-    their answers, the sizes of the samples and how well the scores separate them. A small network
-    was trained on real problems with known shares to give the quantiles of alpha and beta; it is
-    judged on datasets that it has never seen (``make study-priors``).
+    their answers, the sizes of the samples and how well the scores separate them. Small networks
+    were trained on thousands of tasks with known shares, cut from real and simulated tables, to
+    give the quantiles of alpha and beta; they are judged on datasets that they have never seen
+    (``make study-auto``). Answers stay near those of the members: below the least of them only
+    where all are large, for that is where classes overlap and every member finds too much.
 
-    From features, :meth:`fit` also looks for kinds of positives that are labeled at different
-    rates and for labels that favor clear positives, and allows for what it finds
-    (``estimate_.labels``). From scores, nothing of the kind can be seen.
+    From features, :meth:`fit` scores the rows by three classifiers of different kinds (boosted
+    trees, logistic regression on quantiles of the columns, extremely randomised trees), and reads
+    each and the average of their ranks: classifiers err half independently, and how they hang
+    together among labeled and among unlabeled rows tells of the mixture. It also looks for
+    kinds of positives that are labeled at different rates and for labels that favor clear
+    positives, and allows for what it finds (``estimate_.labels``). From scores, nothing of the
+    kind can be seen.
 
     Parameters
     ----------
@@ -84,9 +63,9 @@ class Auto(ScorePriorEstimator):
         are clear signs of wrong labels.
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         How ``fit`` turns features into scores. Every row is scored by a classifier that was
-        fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell
-        labeled from unlabeled rows significantly better. None: X is one column of scores.
-        ``fit_scores`` does not use it.
+        fitted on other rows. ``"auto"`` reads several classifiers and their average, or logistic
+        regression alone where X is sparse; anything else is the only classifier. None: X is one
+        column of scores. ``fit_scores`` does not use it.
     interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
         How the interval around alpha is made. ``"learned"`` takes the quantiles that the network
         gives: they cover the luck of the draw and how wrong the estimators were on real data.
@@ -125,17 +104,9 @@ class Auto(ScorePriorEstimator):
         finds_beta=True,
         takes_beta=True,
     )
-    constraints: ClassVar[Constraints] = {
-        "interval": interval_by("learned", *DRAWING_ROWS),
-        "beta": Checked(_check_beta),
-    }
-
-    beta: float | str | None = None
-    interval: str | None = "learned"
-    n_draws: int = 500
 
     def fit(self, X: Any, s: ArrayLike) -> Self:
-        """Score the rows of X by cross-fitting, estimate from the scores, and look for kinds.
+        """Score the rows of X by several classifiers, estimate from the scores, look for kinds.
 
         Parameters
         ----------
@@ -149,187 +120,91 @@ class Auto(ScorePriorEstimator):
         self : Auto
             Fitted: the result is in ``estimate_``.
         """
-        super().fit(X, s)
-        if self.transform is not None:
-            self.estimate_ = with_labels(self.estimate_, X, s, self._rng("labels"))
+        if not isinstance(self.transform, str) or self.transform != "auto" or hasattr(X, "tocsr"):
+            return super().fit(X, s)
+        started = perf_counter()
+        self._begin()
+        labeled, unlabeled, _ = label_masks(s, self._name)
+        check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
+        views = score_views(X, s, self._seed, self._name)
+        found = self._read(views, self._drawn_views(X, views), started)
+        self.estimate_ = with_labels(found, X, s, self._rng("labels"))
         return self
 
-    def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:
-        found = evidence(table, rng)
-        known = isinstance(self.beta, Real)
-        blind_alphas, blind_betas = combine(found.inputs, labels_known=False)
-        noisy = bool(blind_betas[QUANTILES.index(0.9)] < CLEAN_BETA)
-        alphas, betas = blind_alphas, blind_betas
-        if known and self.beta == 1:
-            alphas, betas = combine(found.inputs, labels_known=True)[0], np.ones_like(betas)
-        elif known:
-            share = float(self.beta)  # type: ignore[arg-type]
-            # The network was trained for labels that are all right and for labels about which
-            # nothing is known. Scores determine kappa = alpha / beta; a known beta gives alpha.
-            kappas = np.minimum(blind_alphas / max(blind_betas[MIDDLE], 0.01), 1.0)
-            alphas, betas = kappas * share, np.full_like(betas, share)
-        elif self.beta is None and not noisy:
-            betas = np.ones_like(betas)
-        warnings = []
-        values = np.array(list(found.members.values()))
-        # Where positives are rare, alphas that differ little may still differ many times.
-        labeled = table.n_labeled / (table.n_labeled + table.n_unlabeled)
-        shown = show_digits(values.min(), 2), show_digits(values.max(), 2)
-        if _is_wide_alpha(values.min(), values.max(), labeled, WIDE_RANGE):
-            warnings.append(
-                Note(
-                    "disagreement",
-                    f"The estimators disagree, from {shown[0]} to {shown[1]}: the "
-                    f"classes overlap, or labels are not a random sample of the positives.",
-                )
-            )
-        if _is_wide_alpha(alphas[0], alphas[-1], labeled, WIDE_INTERVAL):
-            ends = show_digits(alphas[0], 2), show_digits(alphas[-1], 2)
-            warnings.append(
-                Note(
-                    "undetermined",
-                    f"These scores hardly determine alpha: anything from {ends[0]} to "
-                    f"{ends[1]} fits. Use a better classifier, or knowledge from elsewhere.",
-                )
-            )
-        if noisy and not (known and self.beta != 1):
-            remedy = "Check them, or pass beta='estimate'." if known else "Check them."
-            warnings.append(
-                Note(
-                    "wrong-labels",
-                    f"Some labels look wrong: beta is about {blind_betas[MIDDLE]:.2f}. {remedy}",
-                )
-            )
-        return Finding(
-            float(alphas[MIDDLE]),
-            float(betas[MIDDLE]),
-            warnings=tuple(warnings),
-            members=dict(found.members),
-            kappa_1=float(found.kappas[0][4]),
-            kappa_2=float(found.kappas[1][4]),
-            draws=plausible(
-                joint_draws((alphas, betas), found.kappas, self.n_draws, self._rng("pairs")),
-                both=True,
-            ),
-        )
+    def fit_views(self, views: Views) -> PriorEstimate:
+        """Estimate from scores of several classifiers, as ``fit`` has them, and look no further.
+
+        Parameters
+        ----------
+        views : Views
+            Scores out of fold.
+
+        Returns
+        -------
+        PriorEstimate
+        """
+        self._begin()
+        self._refuse_refit()
+        return self._read(views, self._drawn_views(None, views), perf_counter())
+
+    def _read(
+        self,
+        views: Views,
+        again: Callable[[int, np.random.Generator], Finding],
+        started: float,
+    ) -> PriorEstimate:
+        views = views.without_negatives()
+        finding = self._from_views(views, self._rng("point"))
+        table = checked_table(views.s, views.average, self._name)
+        sizes = (int(table.n_labeled), int(table.n_unlabeled))
+        draws = finding.draws if self.interval == "learned" else None
+        if self.interval not in ("learned", None):
+            draws = self._repeated(sizes, finding, again)
+        return self._concluded(finding, draws, sizes, table, f"ranks by {VIEWS_USED}", started)
+
+    def _combined(self, reading: Reading, labels_known: bool) -> tuple[FloatArray, FloatArray]:
+        first, *views = reading.tables
+        each = np.array([one.inputs[member_columns()] for one in reading.tables])
+        if views:
+            inputs = inputs_of_views(reading.tables, reading.relation)
+            n_labeled = float(np.exp(first.sizes[0]))
+            alphas, betas = weigh_views(inputs, each[0], n_labeled, labels_known=labels_known)
+        else:
+            alphas, betas = weigh_scores(first.inputs, labels_known=labels_known)
+        # Members find alpha / beta.
+        beta = 1.0 if labels_known else max(float(betas[MIDDLE]), 0.01)
+        slack = SLACK[bool(views)]
+        return beta * near_members(alphas / beta, unstretched(each), slack), betas
+
+    def _from_views(self, views: Views, rng: np.random.Generator) -> Finding:
+        tables = [checked_table(views.s, scores, self._name) for scores in views.all]
+        found = tuple(evidence(table, rng) for table in tables)
+        return self._answer(tables[0], Reading(found, related(views.s, views.scores)))
+
+    def _drawn_views(self, X: Any, views: Views) -> Callable[[int, np.random.Generator], Finding]:
+        """Return what draws rows, with their scores or scored anew, and estimates from them."""
+        groups = [np.flatnonzero(views.s == kind) for kind in (1, 0)]
+        sizes = subsample_sizes(len(groups[0]), len(groups[1]))
+
+        def again(number: int, rng: np.random.Generator) -> Finding:
+            if self.interval == "subsample":
+                parts = [rng.choice(g, n, False) for g, n in zip(groups, sizes, strict=True)]
+                return self._from_views(views.take(np.concatenate(parts)), rng)
+            rows = np.concatenate([rng.choice(group, len(group)) for group in groups])
+            if self.interval == "bootstrap":
+                return self._from_views(views.take(rows), rng)
+            return self._from_views(_scored_anew(X, views.s, rows, rng, self._name), rng)
+
+        return again
 
 
-def _is_wide_alpha(low: float, high: float, labeled: float, widest: float) -> bool:
-    """Say whether a range of alpha is wide, or leaves open how many rows are positive at all."""
-    rows = [labeled + (1 - labeled) * end for end in (low, high)]
-    return bool(high - low > widest or rows[1] > MANY_TIMES * rows[0])
+def _scored_anew(
+    X: Any, s: NDArray[np.int_], rows: NDArray[np.intp], rng: np.random.Generator, caller: str
+) -> Views:
+    from sklearn.utils import _safe_indexing, indexable
 
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What the combination knows about a table.
-
-    ``kappas`` are ShareNet's quantiles of both kappas, ``inputs`` what the network is asked.
-    """
-
-    members: Mapping[str, float]
-    kappas: tuple[FloatArray, FloatArray]
-    inputs: FloatArray
-
-
-def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
-    """Ask all members, in both directions where that tells about wrong labels."""
-    reverse = exchanged(table)
-    forward, backward = share_quantiles(table), share_quantiles(reverse)
-    rules = ElkanNotoPrior(interval=None)._solve(table, rng)
-    rule_values = rules.members or {}
-    members = {
-        "share-net": float(forward[4]),
-        "dist-curve": DistCurve()._solve(table, rng).alpha,
-        "bbe": BBE()._solve(table, rng).alpha,
-        "dedpul": DEDPUL()._solve(table, rng).alpha,
-        "pulscar": PULSCAR()._solve(table, rng).alpha,
-        "roc-slope": ROCSlope()._solve(table, rng).alpha,
-        "elkan-noto": rules.alpha,
-    }
-    members = {key: float(np.clip(value, 0.0, 1.0)) for key, value in members.items()}
-    other_way = [estimator._solve(reverse, rng).alpha for estimator in (BBE(), ROCSlope())]
-    auc = auc_pu(table)
-    shares = [
-        *forward[list(SEEN)],
-        *backward[list(SEEN)],
-        *members.values(),
-        rule_values.get("e1", rules.alpha),
-        *other_way,
-    ]
-    inputs = np.concatenate(
-        [
-            stretched(np.clip(shares, 0.0, 1.0)),
-            [
-                auc,
-                np.log(max(auc - 0.5, 0.01)),
-                np.log(np.clip(table.n_labeled, 40, 5_000)),
-                np.log(np.clip(table.n_unlabeled, 300, 20_000)),
-            ],
-        ]
-    )
-    return Evidence(members, (forward, backward), inputs)
-
-
-def combine(inputs: FloatArray, *, labels_known: bool) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles of alpha and of beta for what :func:`evidence` found."""
-    asked = np.append(inputs, float(labels_known))
-    answers = load_network("auto")(asked[None])[0].reshape(2, len(QUANTILES))
-    # The network says by how much alpha differs from the median of ShareNet (quantile 4 of 9), on
-    # the scale of `stretched`; sin^2 is its inverse. Quantiles of a network may cross: sort them.
-    alphas = answers[0] + inputs[SEEN.index(4)]
-    squeezed = np.sort(np.sin(np.pi / 2 * np.clip([alphas, answers[1]], 0.0, 1.0)) ** 2, axis=1)
-    return squeezed[0], squeezed[1]
-
-
-def joint_draws(
-    quantiles: tuple[FloatArray, FloatArray],
-    kappas: tuple[FloatArray, FloatArray],
-    n_draws: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Draw alpha and beta as pairs: each as its quantiles say, together as the kappas bind them.
-
-    The network knows each of them alone. Which alpha goes with which beta is read from draws of
-    both kappas, turned into shares: a kappa_1 that is too high raises both, a kappa_2 that is too
-    high lowers both, and what is wrong with both kappas drives alpha and beta apart.
-
-    Parameters
-    ----------
-    quantiles : tuple of two ndarrays of shape (7,)
-        Quantiles of alpha and of beta, at ``QUANTILES``.
-    kappas : tuple of two ndarrays of shape (9,)
-        ShareNet's quantiles of kappa_1 and kappa_2.
-    n_draws : int
-        How many pairs to draw.
-    rng : numpy.random.Generator
-        Where they come from.
-
-    Returns
-    -------
-    ndarray of shape (n_draws, 2)
-    """
-    normal = rng.standard_normal((2, n_draws))
-    normal[1] = SHARED_ERROR * normal[0] + np.sqrt(1 - SHARED_ERROR**2) * normal[1]
-    drawn = [
-        draws_between(values, SHARE_LEVELS, n_draws)[_ranks(order)]
-        for values, order in zip(kappas, normal, strict=True)
-    ]
-    like_alpha, like_beta = unmixed_shares(*drawn)
-    alphas, betas = (draws_between(values, QUANTILES, n_draws, 1.0) for values in quantiles)
-    # Pairs come in the order of alpha: a beta that is known then moves no number.
-    order = np.argsort(like_alpha, kind="stable")
-    return np.column_stack([alphas, betas[_ranks(like_beta)[order]]])
-
-
-def _ranks(values: FloatArray) -> NDArray[np.intp]:
-    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
-
-
-def stretched(share: Any) -> FloatArray:
-    """Map a share to a scale on which errors near 0 and 1 count as much as elsewhere."""
-    scaled: FloatArray = 2 / np.pi * np.arcsin(np.sqrt(share))
-    return scaled
+    (features,) = indexable(X)
+    return score_views(_safe_indexing(features, rows), s[rows], int(rng.integers(2**31)), caller)
 
 
 def estimate(

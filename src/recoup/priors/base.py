@@ -338,23 +338,32 @@ class ScorePriorEstimator(PriorEstimator):
     ) -> FloatArray:
         """Estimate again from drawn tables; return plausible values of alpha (and beta)."""
         sizes = subsample_sizes(table.n_labeled, table.n_unlabeled)
-        found = []
-        for number in range(self.n_draws):
-            rng = self._rng("draw", number)
+
+        def again(number: int, rng: np.random.Generator) -> Finding:
             if self.interval == "subsample":
                 drawn = subsample(table, sizes, rng)
             elif refits is not None:
                 drawn = refits(number)
             else:
                 drawn = resample(table, rng)
-            again = self._solve(drawn, rng)
-            found.append((again.alpha, again.beta))
-        pairs = np.array(found)
+            return self._solve(drawn, rng)
+
+        return self._repeated((int(table.n_labeled), int(table.n_unlabeled)), finding, again)
+
+    def _repeated(
+        self,
+        sizes: tuple[int, int],
+        finding: Finding,
+        again: Callable[[int, np.random.Generator], Finding],
+    ) -> FloatArray:
+        """Estimate from ``n_draws`` draws of rows; return plausible values of alpha (and beta)."""
+        found = [again(number, self._rng("draw", number)) for number in range(self.n_draws)]
+        pairs = np.array([(one.alpha, one.beta) for one in found])
         if self.interval == "subsample":
             center = np.array([finding.alpha, finding.beta])
             # Basic interval: deviations of draws, scaled to all rows, count in the opposite
             # direction.
-            pairs = center - _shrink(sizes, table.n_labeled, table.n_unlabeled) * (pairs - center)
+            pairs = center - _shrink(subsample_sizes(*sizes), *sizes) * (pairs - center)
         return plausible(pairs, both=self.tags.finds_beta)
 
 

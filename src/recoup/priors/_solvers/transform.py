@@ -9,7 +9,8 @@ the estimate falls.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -92,8 +93,17 @@ def honest_scores(
     def scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
         return crossfit(classifier, X, s, cv=cv, n_jobs=n_jobs, random_state=seed)
 
-    try:
+    with explained_failures(X, s, cv, caller, parameter):
         return best_scores(X, s, classifier, seed, scored)
+
+
+@contextmanager
+def explained_failures(
+    X: Any, s: ArrayLike, cv: Any, caller: str, parameter: str
+) -> Iterator[None]:
+    """Say in the caller's words what is wrong with rows that no classifier can be fitted to."""
+    try:
+        yield
     except InvalidInputError as error:
         labeled = label_masks(s, caller)[0]
         different = len(np.unique(bundle_rows(X, None, len(labeled), caller)[labeled]))
