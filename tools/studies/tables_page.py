@@ -57,7 +57,8 @@ COMMENT = """## How to read this
   There, AUC and F1 say more.
 - An alpha that is far off spoils every cut, the one of boosting too, and leaves the ranking as it
   is: with few labels look at the interval of the estimate first.
-- Networks are not in it: [learners with alpha known](learners-known-alpha.md) has them on two of these tables.
+- Networks are not in it: [learners with alpha known](learners-known-alpha.md) has them on some of
+  these tables.
 - `auto-pu` cuts so that as many rows are called positive as alpha says, whatever the classes look
   like; `puet` calls fewer. Where classes overlap much, calling fewer is more often right, and finds
   fewer of the positives.
