@@ -202,6 +202,8 @@ def _registered(key: str, settings: Fitting) -> Any:
     model = make("learners", key, "AutoPU.fit", random_state=settings.seed)
     known = model.get_params(deep=False)
     told = {"alpha": settings.alpha, "scheme": settings.scheme, "guard": "off"}
+    # AutoPU cuts by itself; the cut of a candidate would only cost more fits.
+    told |= {"threshold": "own"}
     return model.set_params(**{name: value for name, value in told.items() if name in known})
 
 
@@ -262,6 +264,7 @@ def _puet(settings: Fitting) -> Any:
         scheme=settings.scheme,
         n_estimators=100 if settings.n <= 5000 else 50,
         engine="numpy",
+        threshold="own",
         guard="off",
         random_state=settings.seed,
     )
