@@ -3,7 +3,8 @@
     python -m tools.studies.tables run                       goes on where it stopped
     python -m tools.studies.tables write docs/which-table-learner.md
 
-Every finished cell is a file under ``build/tables``. Cells are in an order of which any beginning
+Every finished cell is a file under ``build/tables``; those of the committed results count as
+finished. Cells are in an order of which any beginning
 spreads over tables, shares of positives, label frequencies and ways in which labels come about.
 The tables of ``CHOOSING`` are those that the candidates of AutoPU, their weights and settings were
 chosen on; none of them is among ``TABLES``, which were named before any learner ran on them.
@@ -27,6 +28,7 @@ import numpy as np
 from recoup._core.files import write_file
 
 FOLDER = Path("build/tables")
+RESULTS = Path("docs/which-table-learner.parquet")
 TABLES = (
     *("spambase", "mushroom", "adult", "bank", "connect4", "pendigits", "page_blocks"),
     *("wine_quality", "landsat", "anuran", "abalone", "concrete"),
@@ -254,10 +256,29 @@ def run_cell(cell: Cell) -> list[dict[str, Any]]:
     return rows
 
 
+def restore() -> None:
+    """Take cells that were done elsewhere from the committed results."""
+    import pandas as pd
+
+    if not RESULTS.exists():
+        return
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in pd.read_parquet(RESULTS).to_dict("records"):
+        known = {str(name): value for name, value in row.items() if not pd.isna(value)}
+        plain = {name: getattr(value, "item", lambda v=value: v)() for name, value in known.items()}
+        plain.setdefault("prevalence", None)
+        cell = Cell(**{name: plain[name] for name in Cell.__dataclass_fields__})
+        found.setdefault(cell.name, []).append(plain)
+    for name, rows in found.items():
+        if not (FOLDER / f"{name}.json").exists():
+            write_file(FOLDER / f"{name}.json", json.dumps(rows).encode())
+
+
 def run(last: int | None) -> None:
     """Run what has not been run, and say so."""
     warnings.simplefilter("ignore")
     FOLDER.mkdir(parents=True, exist_ok=True)
+    restore()
     for number, cell in enumerate(cells()[:last]):
         path = FOLDER / f"{cell.name}.json"
         if path.exists():
