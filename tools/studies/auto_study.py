@@ -62,8 +62,8 @@ GOALS = (
 )
 
 
-WHY = """By the protocol of the AUL paper ([recovered AUC](recovered-auc.md), blurred classifier, two
-repetitions: 42 runs), where at most 0.028 was wanted, the error of recovered AUC is 0.038 with
+WHY = """By the protocol of the AUL paper ([recovered AUC](recovered-auc.md), blurred classifier,
+two repetitions: 42 runs), where at most 0.028 was wanted, the error of recovered AUC is 0.038 with
 `auto` from features, 0.044 with `auto` from scores and with `auto-1`, 0.040 with `pulscar`, and
 0.019 with alpha known; the error of alpha 0.047, 0.064, 0.066 and 0.049. That goal is missed too.
 
