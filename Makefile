@@ -136,6 +136,8 @@ train-priors: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.training.view_rows
 	$(BIN)/python -m tools.training.view_rows --drawn
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.training.auto --out $(WEIGHTS)/auto_views.npz
+	$(BIN)/python -m tools.training.biased_tasks
+	$(BIN)/python -m tools.training.biased_labels --out $(WEIGHTS)
 
 house: $(VENV)/.installed-test
 	$(BIN)/python -m tools.house

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recoup.exceptions import InvalidInputError
-from recoup.priors._solvers.groups import Grouping, labeled_groups
+from recoup.priors._solvers.groups import labeled_groups
 from recoup.priors.pulscar import PULSCAR
 from recoup.priors.pulsnar import PULSNAR
 
@@ -80,8 +80,7 @@ def test_groups_are_never_tiny():
     rng = np.random.default_rng(0)
     scaled = np.concatenate([rng.normal(size=(45, 2)), rng.normal(5, 0.01, size=(5, 2))])
     scaled = np.concatenate([scaled, rng.normal(-3, 1, size=(200, 2))])
-    how = Grouping(10, 10, "full", 1.0)
-    groups = labeled_groups(scaled, np.repeat([1, 0], [50, 200]), how, 0)
+    groups = labeled_groups(scaled, np.repeat([1, 0], [50, 200]), 10, 0)
     assert np.bincount(groups).min() >= 20
 
 

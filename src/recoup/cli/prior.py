@@ -19,6 +19,7 @@ from recoup.cli._options import (
     Features,
     FileArgument,
     Label,
+    LabelsAre,
     PlotPath,
     Seed,
     as_share,
@@ -65,6 +66,7 @@ def prior(
     checked: CheckedFiles = None,
     id_column: CheckedId = None,
     truth: CheckedTruth = "answer",
+    labels_are: LabelsAre = "unknown",
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -85,6 +87,7 @@ def prior(
         "method": method,
         "beta": share,
         "confidence": confidence,
+        "labels_are": labels_are,
         "random_state": seed,
     }
     notes: list[str] = []

@@ -49,9 +49,9 @@ class Auto(Combination):
     From features, :meth:`fit` scores the rows by three classifiers of different kinds (boosted
     trees, logistic regression on quantiles of the columns, extremely randomised trees), and reads
     each and the average of their ranks: classifiers err half independently, and how they hang
-    together among labeled and among unlabeled rows tells of the mixture. It also looks for
-    kinds of positives that are labeled at different rates and for labels that favor clear
-    positives, and allows for what it finds (``estimate_.labels``). From scores, nothing of the
+    together among labeled and among unlabeled rows tells of the mixture. It also
+    allows for labels that are no random sample, such as kinds of positives that are labeled at
+    different rates, and says what it found (``estimate_.labels``). From scores, nothing of the
     kind can be seen.
 
     Parameters
@@ -69,11 +69,15 @@ class Auto(Combination):
     interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
         How the interval around alpha is made. ``"learned"`` takes the quantiles that the network
         gives: they cover the luck of the draw and how wrong the estimators were on real data.
+        From features, the interval is made so in any case, unless labels are said to be random.
         The others draw rows and cover the luck of the draw alone: ``"subsample"`` fewer rows
         without replacement, ``"bootstrap"`` as many with replacement, ``"refit"`` with the
         classifier fitted anew. None: no interval.
     n_draws : int, default=500
         How many times rows are drawn for the interval. More draws make it steadier and slower.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about. :meth:`fit` allows for labels that favor some positives, unless
+        they are said to be a random sample. From scores it changes nothing.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
     random_state : int, Generator, RandomState or None, default=0
@@ -128,7 +132,7 @@ class Auto(Combination):
         check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
         views = score_views(X, s, self._seed, self._name)
         found = self._read(views, self._drawn_views(X, views), started)
-        self.estimate_ = with_labels(found, X, s, self._rng("labels"))
+        self.estimate_ = with_labels(found, X, s, self._rng("labels"), self.labels_are)
         return self
 
     def fit_views(self, views: Views) -> PriorEstimate:
@@ -217,6 +221,7 @@ def estimate(
     beta: float | str | None = 1.0,
     confidence: float = 0.95,
     transform: Any = "auto",
+    labels_are: str = "unknown",
     audit: Any = None,
 ) -> PriorEstimate:
     """Estimate how many positives hide among the unlabeled rows.
@@ -242,6 +247,10 @@ def estimate(
         Level of the interval.
     transform : {"auto", "logistic", "boosting", "forest"} or classifier, default="auto"
         How features become scores.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about. From features, ``"auto"`` allows for labels that favor some
+        positives, unless they are said to be a random sample. Other methods assume what they
+        assume, and scores alone show no bias.
     audit : Audit, optional
         Rows that somebody checked (:func:`recoup.audit.plan`), beside scores. Alpha and its
         interval then come from the answers and hold whatever the labels are; what the labels say
@@ -274,6 +283,9 @@ def estimate(
     options: dict[str, Any] = {"random_state": random_state, "confidence": confidence}
     estimator = make("priors", method, "estimate", **options)
     check_known_beta(method, beta, "estimate")
+    Auto.constraints["labels_are"].check(labels_are, "labels_are", "estimate")
+    if isinstance(estimator, Auto):
+        estimator.set_params(labels_are=labels_are)
     if estimator.tags.takes_beta:
         estimator.set_params(beta=beta)
     elif beta == "estimate" and not estimator.tags.finds_beta:

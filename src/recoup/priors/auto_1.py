@@ -30,6 +30,9 @@ class Auto1(Combination):
         1.0 if every label is right. With ``"estimate"`` beta is estimated beside alpha. With None
         alpha is the same as with ``"estimate"``, but the beta of the result is 1.0 unless there
         are clear signs of wrong labels.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about. :meth:`fit` allows for labels that favor some positives, unless
+        they are said to be a random sample. From scores it changes nothing.
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         How ``fit`` turns features into scores. Every row is scored by a classifier that was
         fitted on other rows. ``"auto"`` takes logistic regression, or boosted trees if they tell

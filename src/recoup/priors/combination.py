@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray
-from recoup._core.constraints import Checked, Constraints
+from recoup._core.constraints import Checked, Constraints, Words
 from recoup._core.notes import Note
 from recoup._core.prior import check_known_beta
 from recoup._core.relative_limits import MANY_TIMES
@@ -56,6 +56,9 @@ class Combination(ScorePriorEstimator):
     beta : float, "estimate" or None, default=None
         What is known about the labels: a share of right ones, nothing, or that clear signs of
         wrong labels are to be heeded.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about. :meth:`fit` allows for labels that favor some positives, unless
+        they are said to be a random sample. From scores it changes nothing.
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         How ``fit`` turns features into scores.
     interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
@@ -71,9 +74,11 @@ class Combination(ScorePriorEstimator):
     constraints: ClassVar[Constraints] = {
         "interval": interval_by("learned", *DRAWING_ROWS),
         "beta": Checked(_check_beta),
+        "labels_are": Words("unknown", "random", "biased"),
     }
 
     beta: float | str | None = None
+    labels_are: str = "unknown"
     interval: str | None = "learned"
     n_draws: int = 500
 
@@ -98,7 +103,8 @@ class Combination(ScorePriorEstimator):
         """
         super().fit(X, s)
         if self.transform is not None:
-            self.estimate_ = with_labels(self.estimate_, X, s, self._rng("labels"))
+            rng = self._rng("labels")
+            self.estimate_ = with_labels(self.estimate_, X, s, rng, self.labels_are)
         return self
 
     def _solve(self, table: ScoreTable, rng: np.random.Generator) -> Finding:

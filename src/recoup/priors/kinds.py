@@ -1,4 +1,4 @@
-"""Kinds of positives that are labeled at different rates: evidence, alpha and propensities."""
+"""Kinds of positives: groups of labeled rows, and the share of each among the unlabeled rows."""
 
 from __future__ import annotations
 
@@ -9,28 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
-from recoup.priors._solvers.groups import (
-    Grouping,
-    group_chances,
-    group_score,
-    group_tables,
-    labeled_groups,
+from recoup.priors._solvers.groups import group_tables
+from recoup.priors._solvers.leaves import (
+    Forest,
+    clustered,
+    grown,
+    merged,
+    mixed,
+    telling_columns,
 )
 from recoup.priors.labels import Kind
 from recoup.priors.share_net import QUANTILES, draws_between, share_quantiles
-from recoup.scores.table import ScoreTable
 
-# Chosen on the training datasets of tools/studies/biased_labels.py.
-GROUPING = Grouping(max_groups=8, max_columns=20, covariance="diag", power=0.5)
-# Kinds that overlap more with negatives look less labeled even where labels are random: so large
-# is the variance of a log label frequency for that reason alone.
-OVERLAP_VARIANCE = 0.03
-# Simulations know of the luck of the draw, not of how far off the shares of kinds are on real
-# data. That is this part of their variance, and it is added to every simulated rate.
-NOT_LUCK = 0.5
-# Log label frequencies of kinds vary by this much where nothing speaks for it.
-LEAST_BETWEEN = 0.05
-N_RESAMPLES = 99
+# Labeled rows are divided into so many clusters, and clusters that are near each other merged.
+STEPS = (8, 4, 2)
+FEWEST = 10
 N_DRAWS = 500
 # A kind whose share is below this may be any number of times smaller.
 LEAST_SHARE = 1e-3
@@ -39,7 +32,7 @@ MIDDLE = QUANTILES.index(0.5)
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of labeled rows, and what is known about the rate at which each is labeled.
+    """One way to divide labeled rows, and what is known about the rate at which each is labeled.
 
     Parameters
     ----------
@@ -84,33 +77,32 @@ class Kinds:
     @property
     def variances(self) -> FloatArray:
         """Variance of each log label frequency."""
-        frequency = np.exp(self.log_rates)
-        luck = (1 - frequency) / self.sizes
-        found: FloatArray = self.rate_draws(101).var(axis=1) + luck + OVERLAP_VARIANCE
+        luck = (1 - np.exp(self.log_rates)) / self.sizes
+        found: FloatArray = self.rate_draws(41).var(axis=1) + luck + 1e-4
         return found
 
 
-@dataclass(frozen=True)
-class Heterogeneity:
-    """Evidence that kinds are labeled at different rates.
+@dataclass(frozen=True, eq=False)
+class Divisions:
+    """Several ways to divide the same labeled rows, all read from one forest.
 
     Parameters
     ----------
-    statistic : float
-        Weighted sum of squared differences of the log label frequencies.
-    p_value : float
-        Share of simulations with labels at random whose statistic is as large.
-    between : float
-        Variance of the true log label frequencies between kinds, not below a floor.
+    whole : Kinds
+        All labeled rows as one kind.
+    steps : tuple of Kinds
+        Clusters of labeled rows, merged step by step, most of them first.
+    mixture : Kinds
+        Parts of a mixture of normal distributions, as many as its BIC asks for.
     """
 
-    statistic: float
-    p_value: float
-    between: float
+    whole: Kinds
+    steps: tuple[Kinds, ...]
+    mixture: Kinds
 
 
-def find_kinds(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> Kinds:
-    """Look for kinds among labeled rows; there may be just one.
+def find_kinds(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> Divisions:
+    """Divide the labeled rows in several ways; there may be just one kind.
 
     Parameters
     ----------
@@ -121,15 +113,33 @@ def find_kinds(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> Kinds:
     seed : int
         Seed of everything random.
     """
-    groups = labeled_groups(scaled, s, GROUPING, seed)
-    chances = group_chances(scaled, s, groups, seed)
+    rows = scaled[s == 1]
+    first = telling_columns(scaled, s)
+    clusters = clustered(rows[:, first.chosen] * first.weights, STEPS[0], FEWEST, seed)
+    forest = grown(scaled, s, clusters, seed)
+    again = telling_columns(scaled, s, forest.importance)
+    telling = rows[:, again.chosen] * again.weights
+    ways, groups = [], clusters
+    for number in STEPS:
+        groups = merged(telling, groups, number)
+        ways.append(groups)
+    alone = np.zeros(len(rows), int)
+    return Divisions(
+        _kinds(forest, s, alone),
+        tuple(_kinds(forest, s, groups) for groups in ways),
+        _kinds(forest, s, mixed(telling, STEPS[0], FEWEST, seed)),
+    )
+
+
+def _kinds(forest: Forest, s: NDArray[np.int_], groups: NDArray[np.int_]) -> Kinds:
+    chances = forest.chances(groups)
     tables = group_tables(chances, s, groups)
     return Kinds(
         groups,
         chances,
         np.bincount(groups).astype(float),
         int((s == 0).sum()),
-        _quantiles(tables),
+        np.array([share_quantiles(table) for table in tables]),
     )
 
 
@@ -139,180 +149,55 @@ def log_rates(alphas: Any, sizes: Any, n_unlabeled: int) -> FloatArray:
     return found
 
 
-def heterogeneity(kinds: Kinds, s: NDArray[np.int_], rng: np.random.Generator) -> Heterogeneity:
-    """Test whether the kinds are labeled at different rates.
-
-    The statistic is Cochran's Q of the log label frequencies. Its distribution under labels at
-    random comes from simulation: hidden positives of each kind are drawn from what was fitted,
-    and as many labels as there are given to the positives of all kinds at random.
-
-    Parameters
-    ----------
-    kinds : Kinds
-        What :func:`find_kinds` found.
-    s : ndarray of shape (n,)
-        1 labeled, 0 unlabeled.
-    rng : Generator
-        Source of the simulations.
-    """
-    statistic = _cochran(kinds)
-    null = np.array([_cochran(drawn, rng) for drawn in _simulated(kinds, s, rng)])
-    p_value = float((1 + np.count_nonzero(null >= statistic)) / (1 + len(null)))
-    weights = 1 / kinds.variances
-    scale = weights.sum() - (weights**2).sum() / weights.sum()
-    excess = max(statistic - float(np.mean(null)), 0.0)
-    between = LEAST_BETWEEN + excess / float(scale)
-    return Heterogeneity(statistic, p_value, between)
+def hidden_scale(kinds: Kinds, alpha: float) -> float:
+    """By how much the hidden positives of all kinds must be multiplied to add up to alpha."""
+    hidden = kinds.sizes * np.expm1(-kinds.log_rates)
+    return float(alpha * kinds.n_unlabeled / hidden.sum())
 
 
-def shrunk_shares(
-    kinds: Kinds, common: FloatArray, between: float, at: FloatArray | None = None
-) -> FloatArray:
-    """Return alpha with each log label frequency drawn to the common one by empirical Bayes.
+def described(kinds: Kinds, alpha: float) -> tuple[Kind, ...]:
+    """Return what was found about each kind, the most labeled one first.
 
     Parameters
     ----------
     kinds : Kinds
         The kinds.
-    common : ndarray of shape (n_draws,)
-        Log label frequency of all positives, if labels were random.
-    between : float
-        Variance of log label frequencies between kinds. 0 gives the alpha that belongs to
-        ``common``, a large one the sum of the shares of all kinds.
-    at : ndarray of shape (n_kinds, n_draws), optional
-        Log label frequencies of the kinds; by default the estimates.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
+    alpha : float
+        What the shares of all kinds are to add up to: kinds that overlap are counted twice where
+        each is looked at alone.
     """
-    own = kinds.log_rates[:, None] if at is None else at
-    trust = (between / (between + kinds.variances))[:, None]
-    rates = np.minimum(trust * own + (1 - trust) * common, 0.0)
-    hidden = (kinds.sizes[:, None] * np.expm1(-rates)).sum(axis=0)
-    found: FloatArray = np.minimum(hidden / kinds.n_unlabeled, 1.0)
-    return found
-
-
-def mean_rate(kinds: Kinds, rates: FloatArray, between: float) -> FloatArray:
-    """Return the mean log label frequency of the kinds, the ones that are known best first.
-
-    Parameters
-    ----------
-    kinds : Kinds
-        The kinds.
-    rates : ndarray of shape (n_kinds, n_draws)
-        Log label frequencies of the kinds.
-    between : float
-        Variance of log label frequencies between kinds.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-    """
-    weights = 1 / (between + kinds.variances)
-    found: FloatArray = weights @ rates / weights.sum()
-    return found
-
-
-def described(kinds: Kinds) -> tuple[Kind, ...]:
-    """Return what was found about each kind, the most labeled one first."""
-    draws = np.exp(kinds.rate_draws(N_DRAWS))
-    low, high = np.quantile(draws, [0.025, 0.975], axis=1)
-    order = np.argsort(-kinds.log_rates, kind="stable")
+    scale = hidden_scale(kinds, alpha)
+    rates = _scaled_rates(kinds.log_rates, scale)
+    low, high = np.quantile(_scaled_rates(kinds.rate_draws(N_DRAWS), scale), [0.025, 0.975], axis=1)
+    share = kinds.sizes * (1 / rates - 1) / kinds.n_unlabeled
     return tuple(
-        Kind(
-            int(kinds.sizes[k]),
-            float(kinds.alphas[k]),
-            float(np.exp(kinds.log_rates[k])),
-            float(low[k]),
-            float(high[k]),
-        )
-        for k in order
+        Kind(int(kinds.sizes[k]), *(float(v[k]) for v in (share, rates, low, high)))
+        for k in np.argsort(-rates, kind="stable")
     )
 
 
-def propensities(kinds: Kinds) -> FloatArray:
+def propensities(kinds: Kinds, alpha: float) -> FloatArray:
     r"""Return P(labeled | positive, x) of each row.
 
     A row with chances :math:`d_k` of being labeled and of kind k has :math:`d_k / c_k` positives
     of that kind in its neighborhood, so that
 
     .. math:: e(x) = \sum_k P(k \mid x, y=1) c_k = \frac{\sum_k d_k}{\sum_k d_k / c_k}.
+
+    Parameters
+    ----------
+    kinds : Kinds
+        The kinds.
+    alpha : float
+        What the shares of all kinds are to add up to.
     """
+    rates = _scaled_rates(kinds.log_rates, hidden_scale(kinds, alpha))
     # A trace of every kind, so that rows which no tree calls labeled have a propensity too.
     chances = kinds.chances[:, 1:] + 1e-6 * kinds.sizes / kinds.sizes.sum()
-    found: FloatArray = chances.sum(axis=1) / (chances / np.exp(kinds.log_rates)).sum(axis=1)
+    found: FloatArray = chances.sum(axis=1) / (chances / rates).sum(axis=1)
     return found
 
 
-def _cochran(kinds: Kinds, rng: np.random.Generator | None = None) -> float:
-    """Cochran's Q; with a generator, of rates that are also off as they are on real data."""
-    variances = kinds.variances
-    weights, rates = 1 / variances, kinds.log_rates
-    if rng is not None:
-        rates = rates + np.sqrt(NOT_LUCK * variances) * rng.standard_normal(len(rates))
-    return float((weights * (rates - weights @ rates / weights.sum()) ** 2).sum())
-
-
-def _quantiles(tables: list[ScoreTable]) -> FloatArray:
-    return np.array([share_quantiles(table) for table in tables])
-
-
-def _simulated(kinds: Kinds, s: NDArray[np.int_], rng: np.random.Generator) -> list[Kinds]:
-    """Give labels to the positives of all kinds at random, again and again."""
-    labeled, unlabeled = np.flatnonzero(s == 1), np.flatnonzero(s == 0)
-    scores = np.array([group_score(kinds.chances, k) for k in range(kinds.number)])
-    chance = _hidden(kinds, s, scores)
-    none = np.maximum(1 - chance.sum(axis=0), 0.0)
-    heads = np.cumsum(np.vstack([none, chance]), axis=0)
-    heads /= heads[-1]
-    found = []
-    for _ in range(N_RESAMPLES):
-        drawn = (rng.random(len(unlabeled)) > heads).sum(axis=0) - 1
-        rows = np.concatenate([labeled, unlabeled[drawn >= 0]])
-        kind = np.concatenate([kinds.groups, drawn[drawn >= 0]])
-        chosen = rng.permutation(len(rows))[: len(labeled)]
-        sizes = np.bincount(kind[chosen], minlength=kinds.number)
-        some = np.flatnonzero(sizes)
-        if len(some) < 2:
-            continue
-        others = np.ones(len(s), bool)
-        others[rows[chosen]] = False
-        tables = []
-        for k in some:
-            own = rows[chosen[kind[chosen] == k]]
-            values = np.concatenate([scores[k, own], scores[k, others]])
-            tables.append(
-                ScoreTable.from_arrays(np.repeat([1, 0], [len(own), int(others.sum())]), values)
-            )
-        found.append(
-            Kinds(
-                kind[chosen],
-                kinds.chances,
-                sizes[some].astype(float),
-                kinds.n_unlabeled,
-                _quantiles(tables),
-            )
-        )
+def _scaled_rates(log_rates: FloatArray, scale: float) -> FloatArray:
+    found: FloatArray = 1 / (1 + scale * np.expm1(-log_rates))
     return found
-
-
-def _hidden(kinds: Kinds, s: NDArray[np.int_], scores: FloatArray) -> FloatArray:
-    """Return the chance of every unlabeled row to be a hidden positive of each kind."""
-    from sklearn.isotonic import IsotonicRegression
-
-    of_row = np.full(len(s), -1)
-    of_row[s == 1] = kinds.groups
-    found = np.zeros((kinds.number, kinds.n_unlabeled))
-    for k in range(kinds.number):
-        kept = (s == 0) | (of_row == k)
-        model = IsotonicRegression(out_of_bounds="clip")
-        share = model.fit(scores[k, kept], s[kept]).predict(scores[k, s == 0])
-        alpha = kinds.alphas[k]
-        odds = share / np.maximum(1 - share, 1e-9)
-        found[k] = np.minimum(alpha * kinds.n_unlabeled / kinds.sizes[k] * odds, 1.0)
-        if found[k].sum() > 0:
-            found[k] = np.minimum(found[k] * alpha * kinds.n_unlabeled / found[k].sum(), 1.0)
-    most: FloatArray = np.maximum(found.sum(axis=0), 1.0)
-    return found / most

@@ -55,16 +55,16 @@ class LabelSelection:
         ``"kinds"``: kinds of positives are labeled at different rates. ``"tilt"``: labels favor
         positives by how positive they look. ``"cannot-tell"``: nothing was found, which is no
         evidence that labels are random. ``"random"`` is never concluded from labels and features,
-        for no data without checked rows can show it; it is for what an audit has found.
+        for no data without checked rows can show it; somebody has said so.
     p_value : float
-        Of the test behind the code: the share of simulations with labels at random whose evidence
-        is as strong. NaN where nothing could be tested.
+        The share of real problems with random labels that look as little random, judged by
+        trees that had not seen their datasets. NaN where nobody looked.
     kinds : tuple of Kind
         The kinds that were looked at, also where they do not differ; empty if one was found.
     text : str
         The finding in plain words.
     tilt_p_value : float
-        Of the test of a tilt; NaN where there was none to make.
+        The same for labels that favor clear or doubtful positives.
     propensity : ndarray of shape (n,) or None
         P(labeled | positive, x) of each row, from the rates of the kinds; for
         ``evaluate(propensity=)``. None unless kinds were found.

@@ -12,7 +12,6 @@ from recoup._core.checks import FloatArray
 from recoup._core.constraints import Classifier, Constraints, WholeNumber
 from recoup._core.notes import Note
 from recoup.priors._solvers.groups import (
-    Grouping,
     group_chances,
     group_tables,
     labeled_groups,
@@ -21,7 +20,6 @@ from recoup.priors._solvers.groups import (
 from recoup.priors._solvers.transform import SCORES, honest_scores, named_or
 from recoup.priors.base import (
     DRAWING_ROWS,
-    MIN_LABELED,
     FeaturePriorEstimator,
     Finding,
     PriorTags,
@@ -33,9 +31,6 @@ from recoup.priors.pulscar import matched_densities
 from recoup.priors.results import PriorCurve
 from recoup.priors.share_net import QUANTILES, draws_between, share_quantiles
 from recoup.scores.table import ScoreTable
-
-# Groups are sought in the features that matter most, at most so many.
-MAX_FEATURES = 10
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -154,8 +149,7 @@ class PULSNAR(FeaturePriorEstimator):
                 draws=self._summed([table]),
             )
         scaled = unit_columns(X)
-        how = Grouping(self.max_groups, MAX_FEATURES, "full", 1.0, MIN_LABELED)
-        self.groups_ = labeled_groups(scaled, s, how, seed)
+        self.groups_ = labeled_groups(scaled, s, self.max_groups, seed)
         tables = self._tables(X, scaled, s, seed)
         findings = [matched_densities(table) for table in tables]
         members = {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings as python_warnings
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +15,11 @@ MIN_LEAF = 3
 # Trees that only rank the columns may be fewer.
 N_RANKING_TREES = 80
 RANKING_LEAF = 5
+# Groups are sought in the features that matter most, at most so many.
+MAX_FEATURES = 10
+LEAST_OF_GROUP = 20
 # Single values further out than this many standard deviations would be groups of their own.
 FARTHEST = 5.0
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """How labeled rows are divided into groups.
-
-    Parameters
-    ----------
-    max_groups : int
-        How many groups are tried, at most.
-    max_columns : int
-        How many of the most telling columns the groups are sought in, at most.
-    covariance : {"full", "diag"}
-        The shape of a group.
-    power : float
-        Columns are multiplied by their importance to this power.
-    min_labeled : int, default=20
-        The fewest labeled rows of a group.
-    """
-
-    max_groups: int
-    max_columns: int
-    covariance: Literal["full", "diag"]
-    power: float
-    min_labeled: int = 20
 
 
 def unit_columns(X: FloatArray) -> FloatArray:
@@ -55,7 +31,7 @@ def unit_columns(X: FloatArray) -> FloatArray:
 
 
 def labeled_groups(
-    scaled: FloatArray, s: NDArray[np.int_], how: Grouping, seed: int
+    scaled: FloatArray, s: NDArray[np.int_], max_groups: int, seed: int
 ) -> NDArray[np.int_]:
     """Divide labeled rows by the Gaussian mixture with the lowest BIC whose groups are not tiny.
 
@@ -65,8 +41,8 @@ def labeled_groups(
         Standardized features.
     s : ndarray of shape (n,)
         1 labeled, 0 unlabeled.
-    how : Grouping
-        What groups may be like.
+    max_groups : int
+        How many groups are tried, at most.
     seed : int
         Seed of trees and mixtures.
 
@@ -81,7 +57,7 @@ def labeled_groups(
 
     n_labeled = int((s == 1).sum())
     alone = np.zeros(n_labeled, int)
-    most = min(how.max_groups, n_labeled // how.min_labeled)
+    most = min(max_groups, n_labeled // LEAST_OF_GROUP)
     if most < 2:
         return alone
     trees = ExtraTreesClassifier(
@@ -92,23 +68,21 @@ def labeled_groups(
         random_state=seed,
     )
     importance = trees.fit(scaled, s).feature_importances_
-    chosen = np.argsort(-importance, kind="stable")[: how.max_columns]
+    chosen = np.argsort(-importance, kind="stable")[:MAX_FEATURES]
     chosen = chosen[importance[chosen] > 0]
     if not len(chosen):
         return alone
-    weights = (importance[chosen] / importance[chosen].max()) ** how.power
+    weights = importance[chosen] / importance[chosen].max()
     rows = scaled[s == 1][:, chosen] * weights
     best, lowest = alone, np.inf
     for number in range(1, most + 1):
-        mixture = GaussianMixture(
-            number, covariance_type=how.covariance, n_init=2, reg_covar=1e-2, random_state=seed
-        )
+        mixture = GaussianMixture(number, n_init=2, reg_covar=1e-2, random_state=seed)
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore", ConvergenceWarning)
             groups = mixture.fit_predict(rows)
         bic = float(mixture.bic(rows))
         sizes = np.bincount(groups, minlength=number)
-        if bic < lowest and sizes.min() >= how.min_labeled:
+        if bic < lowest and sizes.min() >= LEAST_OF_GROUP:
             best, lowest = groups, bic
     return np.asarray(best, int)
 

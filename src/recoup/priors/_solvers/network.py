@@ -77,6 +77,20 @@ def load_network(name: str) -> Network:
 
 def read_network(path: str | Path) -> Network:
     """Read a network and refuse a file whose numbers are not those that were saved."""
+    arrays, meta = read_arrays(path)
+    depth = sum(key.startswith("W") for key in arrays)
+    return Network(
+        weights=tuple(arrays[f"W{layer}"].astype(np.float64) for layer in range(depth)),
+        biases=tuple(arrays[f"b{layer}"].astype(np.float64) for layer in range(depth)),
+        mean=arrays["mean"].astype(np.float64),
+        scale=arrays["scale"].astype(np.float64),
+        activation=str(arrays["activation"]),
+        meta=meta,
+    )
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read arrays and what is said about them; refuse numbers that are not those saved."""
     try:
         # Opened here: np.load does not close a file that it finds to be cut.
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -96,16 +110,29 @@ def read_network(path: str | Path) -> Network:
         )
     if _checksum(arrays) != checksum:
         raise _damaged(path, "its checksum differs from the one stored with it")
-    depth = sum(key.startswith("W") for key in arrays)
-    meta = json.loads(str(arrays["meta"]))
-    return Network(
-        weights=tuple(arrays[f"W{layer}"].astype(np.float64) for layer in range(depth)),
-        biases=tuple(arrays[f"b{layer}"].astype(np.float64) for layer in range(depth)),
-        mean=arrays["mean"].astype(np.float64),
-        scale=arrays["scale"].astype(np.float64),
-        activation=str(arrays["activation"]),
-        meta=meta,
-    )
+    return arrays, json.loads(str(arrays["meta"]))
+
+
+def save_arrays(
+    path: str | Path, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> None:
+    """Write arrays that :func:`read_arrays` reads; the same arrays give the same file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the ``.npz`` file goes.
+    arrays : dict of str to ndarray
+        The arrays, by name.
+    meta : dict
+        About the training; must be plain JSON.
+    """
+    stored: dict[str, NDArray[Any]] = {
+        "version": np.array(VERSION, np.int64),
+        "meta": np.array(json.dumps(dict(meta), sort_keys=True)),
+        **arrays,
+    }
+    np.savez_compressed(path, checksum=np.array(_checksum(stored)), **stored)  # type: ignore[arg-type]
 
 
 def save_network(
@@ -141,9 +168,7 @@ def save_network(
             f"Got {activation!r}."
         )
     arrays: dict[str, NDArray[Any]] = {
-        "version": np.array(VERSION, np.int64),
         "activation": np.array(activation),
-        "meta": np.array(json.dumps(dict(meta), sort_keys=True)),
         "mean": np.asarray(mean, np.float64),
         "scale": np.asarray(scale, np.float64),
     }
@@ -153,7 +178,7 @@ def save_network(
             stored_weight, stored_bias = stored_weight[None], stored_bias[None]
         arrays[f"W{layer}"], arrays[f"b{layer}"] = stored_weight, stored_bias
     _check_shapes(arrays)
-    np.savez_compressed(path, checksum=np.array(_checksum(arrays)), **arrays)  # type: ignore[arg-type]
+    save_arrays(path, arrays, meta)
 
 
 def _activated(hidden: FloatArray, activation: str) -> FloatArray:
