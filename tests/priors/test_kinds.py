@@ -21,7 +21,7 @@ from recoup.priors._solvers.like_problems import (
 )
 from recoup.priors.biased_labels import LEVEL, QUANTILES, WAYS, biased_alone, judge, with_labels
 from recoup.priors.kinds import Kinds, described, find_kinds, propensities
-from recoup.priors.label_readings import ask, joint_share, read_labels, shares_of, stretched
+from recoup.priors.label_readings import evened, joint_share, question, read_labels, shares_of
 from recoup.priors.share_net import QUANTILES as SHARE_QUANTILES
 
 LEVELS = np.array(SHARE_QUANTILES)
@@ -266,8 +266,8 @@ def test_problems_that_are_alike_say_what_alpha_may_be():
     np.testing.assert_array_equal(readings.values, again.values)
     assert np.isfinite(readings.values).all()
     problems = load_problems("biased_labels")
-    random = float(stretched(0.2))
-    inputs = ask(random, readings.values).inputs
+    random = float(evened(0.2))
+    inputs = question(random, readings.values).inputs
     assert problems.feature.max() < len(inputs)
     likeness = problems.likeness(inputs)
     assert likeness.min() >= 0

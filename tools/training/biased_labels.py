@@ -25,11 +25,11 @@ from recoup.priors.biased_labels import (
     quantiles_alike,
     ways_alike,
 )
-from recoup.priors.label_readings import Asked, ask, shares_of, stretched
+from recoup.priors.label_readings import Asked, evened, question, shares_of
 from tools.training.biased_tasks import DATASETS, MADE, load_rows
 
 FOLDS = 8
-TREES = 200
+TREES = 120
 MIN_LEAF = 4
 MAX_FEATURES = 0.5
 # How much the way in which labels came about counts beside alpha, where trees for alpha split.
@@ -55,8 +55,10 @@ def learnable(rows: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     names = [TOGETHER.get(name, name) for name in rows["dataset"].tolist()]
     group = np.unique(names, return_inverse=True)[1]
     way = np.array([SAID[name] for name in rows["way"].tolist()])
-    asked = [ask(a, rows["readings"][k]) for a, k in zip(random.tolist(), problem, strict=True)]
-    alpha = stretched(rows["alpha"])[problem]
+    asked = [
+        question(a, rows["readings"][k]) for a, k in zip(random.tolist(), problem, strict=True)
+    ]
+    alpha = evened(rows["alpha"])[problem]
     return {
         "inputs": np.array([each.inputs for each in asked]),
         "center": np.array([each.center for each in asked]),

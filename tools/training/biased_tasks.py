@@ -22,7 +22,7 @@ from recoup.priors import Auto
 from recoup.priors._solvers.groups import unit_columns
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.biased_labels import QUANTILES
-from recoup.priors.label_readings import read_labels, stretched
+from recoup.priors.label_readings import evened, read_labels
 from recoup.scores.table import ScoreTable
 from tools.studies.biased_labels import STUDY, scaled, true_logits
 from tools.studies.prior_tasks import FOLDER, TRAINING, features, pack, stream, write
@@ -31,6 +31,7 @@ from tools.studies.prior_tasks import FOLDER, TRAINING, features, pack, stream, 
 DATASETS = tuple(name for name in TRAINING if name not in STUDY)
 MADE = "made"
 MADE_PER_ROUND = 6
+ROUNDS = 33
 # How often labels come about in each way, out of the sum.
 WAYS = {
     "random": 0.40,
@@ -159,7 +160,7 @@ def describe(name: str, number: int) -> dict[str, Any]:
     for place, scores in enumerate(views):
         fitted = Auto(beta=1.0).fit_scores(s, scores)
         draws = np.asarray(fitted.estimate_.draws)[:, 0]
-        answers[place] = stretched(np.quantile(draws, QUANTILES))
+        answers[place] = evened(np.quantile(draws, QUANTILES))
     seen = [auc_pu(ScoreTable.from_arrays(s, scores)) for scores in views[:2]]
     return {
         "readings": readings.values,
@@ -177,17 +178,21 @@ def folder() -> Path:
     return FOLDER / "biased_training"
 
 
-def run(first: int, last: int) -> None:
-    """Describe the problems with these numbers, dataset by dataset, that no file has yet."""
-    for name in DATASETS:
-        pack(name, TRAINING[name])
-    todo = [
+def tasks(rounds: int) -> list[tuple[str, int]]:
+    """List dataset and number of every problem."""
+    return [
         (name, MADE_PER_ROUND * number + part if name == MADE else number)
-        for number in range(first, last)
+        for number in range(rounds)
         for name in (*DATASETS, MADE)
         for part in range(MADE_PER_ROUND if name == MADE else 1)
     ]
-    for name, number in todo:
+
+
+def run(rounds: int) -> None:
+    """Describe the problems that no file has yet, one of each dataset in every round."""
+    for name in DATASETS:
+        pack(name, TRAINING[name])
+    for name, number in tasks(rounds):
         path = folder() / f"{name}-{number}.npz"
         if path.exists():
             continue
@@ -203,11 +208,11 @@ def run(first: int, last: int) -> None:
         print(f"{path.stem}: {seconds:.1f} s", file=sys.stderr, flush=True)
 
 
-def load_rows() -> dict[str, np.ndarray]:
-    """Return all finished problems, in the order of their names."""
+def load_rows(rounds: int = ROUNDS) -> dict[str, np.ndarray]:
+    """Return all problems of the first rounds that could be made."""
     found = []
-    for path in sorted(folder().glob("*.npz")):
-        with np.load(path) as stored:
+    for name, number in tasks(rounds):
+        with np.load(folder() / f"{name}-{number}.npz") as stored:
             if "alpha" in stored:
                 found.append({key: stored[key] for key in stored.files})
     return {key: np.array([row[key] for row in found]) for key in found[0]}
@@ -215,10 +220,8 @@ def load_rows() -> dict[str, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--last", type=int, default=40)
-    chosen = parser.parse_args()
-    run(chosen.first, chosen.last)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    run(parser.parse_args().rounds)
 
 
 if __name__ == "__main__":

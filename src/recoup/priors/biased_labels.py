@@ -21,7 +21,7 @@ from recoup.priors._solvers.like_problems import (
 )
 from recoup.priors.base import plausible
 from recoup.priors.kinds import Divisions, Kinds, described, propensities
-from recoup.priors.label_readings import Asked, Readings, ask, read_labels, shares_of, stretched
+from recoup.priors.label_readings import Asked, Readings, evened, question, read_labels, shares_of
 from recoup.priors.labels import UNCHECKED, LabelSelection
 from recoup.priors.results import PriorEstimate
 from recoup.priors.share_net import draws_between
@@ -108,7 +108,7 @@ def judge(random: float, values: FloatArray, *, known_biased: bool) -> Verdict:
     known_biased : bool
         Whether labels are known to be no random sample.
     """
-    asked = ask(random, values)
+    asked = question(random, values)
     problems, of_ways = load_problems("biased_labels"), load_problems("label_ways")
     likeness = problems.likeness(asked.inputs)
     if known_biased:
@@ -170,7 +170,7 @@ def _looked(
     if few or not np.ptp(features[rows], axis=0).any():
         return _nothing_said(estimate, "These rows show no kinds.")
     readings = read_labels(unit_columns(features[rows]), marks, int(rng.integers(2**31)))
-    random = float(stretched(estimate.alpha))
+    random = float(evened(estimate.alpha))
     verdict = judge(random, readings.values, known_biased=known_biased)
     moved = _allowing_for(estimate, verdict, readings)
     if verdict.p_value > LEVEL:

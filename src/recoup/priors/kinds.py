@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup.priors._solvers.groups import group_tables
 from recoup.priors._solvers.leaves import (
-    Forest,
+    FoldForest,
     clustered,
     grown,
     merged,
@@ -131,7 +131,7 @@ def find_kinds(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> Divisions:
     )
 
 
-def _kinds(forest: Forest, s: NDArray[np.int_], groups: NDArray[np.int_]) -> Kinds:
+def _kinds(forest: FoldForest, s: NDArray[np.int_], groups: NDArray[np.int_]) -> Kinds:
     chances = forest.chances(groups)
     tables = group_tables(chances, s, groups)
     return Kinds(

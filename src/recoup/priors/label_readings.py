@@ -70,7 +70,7 @@ def read_labels(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> Readings:
     table = ScoreTable.from_arrays(s, score)
     finest = divisions.steps[0]
     parts = [
-        stretched(divisions.whole.shares[0, list(SEEN)]),
+        evened(divisions.whole.shares[0, list(SEEN)]),
         [_matched(divisions.whole, s), joint_share(divisions.whole, s, seed)],
         [_matched(finest, s), joint_share(finest, s, seed), _matched(divisions.mixture, s)],
         *(_of_kinds(kinds, score[s == 1]) for kinds in (*divisions.steps, divisions.mixture)),
@@ -106,8 +106,8 @@ class Asked:
     scale: float
 
 
-def ask(random: float, values: FloatArray) -> Asked:
-    """Put alpha for random labels, stretched, and the readings into the form of a question."""
+def question(random: float, values: FloatArray) -> Asked:
+    """Put alpha for random labels, evened, and the readings into the form of a question."""
     sums = values[list(SUMS)]
     center = (random + sums[-1] + values[JOINT]) / 3
     several = [random, values[WHOLE], values[JOINT_WHOLE], values[JOINT], *sums[1:]]
@@ -125,7 +125,7 @@ def ask(random: float, values: FloatArray) -> Asked:
     return Asked(inputs, float(center), float(scale))
 
 
-def stretched(share: FloatArray | float) -> FloatArray:
+def evened(share: FloatArray | float) -> FloatArray:
     """Map a share to a scale on which errors near 0 and 1 count as much as elsewhere."""
     scaled: FloatArray = 2 / np.pi * np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0)))
     return scaled
@@ -159,18 +159,18 @@ def joint_share(kinds: Kinds, s: NDArray[np.int_], seed: int) -> float:
     counts = np.bincount(bins[s == 0], minlength=some)
     limits = (counts + np.sqrt(counts + 1.0)) / kinds.n_unlabeled
     found = linprog(-np.ones(kinds.number), labeled.T, limits, bounds=(0, 1), method="highs")
-    return 1.0 if found.fun is None else float(stretched(-found.fun))
+    return 1.0 if found.fun is None else float(evened(-found.fun))
 
 
 def _matched(kinds: Kinds, s: NDArray[np.int_]) -> float:
     """Sum of what PULSCAR finds for each kind."""
     tables = group_tables(kinds.chances, s, kinds.groups)
-    return float(stretched(sum(np.clip(matched_densities(t).alpha, 0, 1) for t in tables)))
+    return float(evened(sum(np.clip(matched_densities(t).alpha, 0, 1) for t in tables)))
 
 
 def _of_kinds(kinds: Kinds, score: FloatArray) -> FloatArray:
     """Return sums of shares, and how much and where label frequencies differ."""
-    sums = stretched(kinds.shares[:, [3, 4, 5]].sum(axis=0))
+    sums = evened(kinds.shares[:, [3, 4, 5]].sum(axis=0))
     rates, weights = kinds.log_rates, 1 / kinds.variances
     share = kinds.sizes / kinds.sizes.sum()
     center = weights @ rates / weights.sum()
@@ -208,7 +208,7 @@ def _of_ranking(table: ScoreTable) -> FloatArray:
 def _of_tilt(scaled: FloatArray, s: NDArray[np.int_]) -> FloatArray:
     tilt = find_tilt(scaled, s)
     return np.array(
-        [np.arctan(tilt.strength), float(stretched(tilt.alpha)), np.log1p(max(tilt.gain, 0.0))]
+        [np.arctan(tilt.strength), float(evened(tilt.alpha)), np.log1p(max(tilt.gain, 0.0))]
     )
 
 
@@ -228,4 +228,4 @@ def _of_places(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> FloatArray
     above = [
         float(unlabeled[share > part * quantiles[-1]].sum() / unlabeled.sum()) for part in PARTS
     ]
-    return np.array([*np.log(quantiles), *stretched(np.array(above))])
+    return np.array([*np.log(quantiles), *evened(np.array(above))])

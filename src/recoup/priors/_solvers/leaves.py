@@ -103,7 +103,7 @@ def mixed(rows: FloatArray, most: int, fewest: int, seed: int) -> NDArray[np.int
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class FoldForest:
     """Trees that have not seen the rows they score, and the rows that they have seen.
 
     Any division of the labeled rows can be read from their leaves: the chance of a group is its
@@ -145,7 +145,9 @@ class Forest:
         return found
 
 
-def grown(scaled: FloatArray, s: NDArray[np.int_], groups: NDArray[np.int_], seed: int) -> Forest:
+def grown(
+    scaled: FloatArray, s: NDArray[np.int_], groups: NDArray[np.int_], seed: int
+) -> FoldForest:
     """Grow extremely randomized trees for some groups on all folds but one, in turns."""
     from sklearn.ensemble import ExtraTreesClassifier
 
@@ -165,4 +167,4 @@ def grown(scaled: FloatArray, s: NDArray[np.int_], groups: NDArray[np.int_], see
         trees.fit(narrow[fold != number], classes[fold != number])
         leaves.append(trees.apply(narrow).astype(np.int32))
         importance += trees.feature_importances_ / N_FOLDS
-    return Forest(leaves, fold, s, importance)
+    return FoldForest(leaves, fold, s, importance)

@@ -116,12 +116,13 @@ def read_problems(path: str | Path) -> LikeProblems:
 
 def save_problems(path: str | Path, problems: LikeProblems) -> None:
     """Write what :func:`read_problems` reads; the same arrays give the same file."""
+    first = np.repeat(problems.roots, np.diff(problems.roots, append=len(problems.feature)))
     arrays: dict[str, NDArray[Any]] = {
         "feature": problems.feature.astype("<i2"),
-        "left": problems.left.astype("<i4"),
-        "right": problems.right.astype("<i4"),
+        "left": (problems.left - first).astype("<u2"),
+        "right": (problems.right - first).astype("<u2"),
         "roots": problems.roots.astype("<i4"),
-        "leaves": problems.leaves.astype("<i4"),
+        "leaves": (problems.leaves - problems.roots[:, None]).astype("<u2"),
         "way": problems.way.astype("<i1"),
         "threshold": problems.threshold.astype("<f4"),
         "truth": problems.truth.astype("<f4"),
@@ -158,8 +159,8 @@ def from_forest(
         parts["feature"].append(np.where(inner, tree.feature, LEAF))
         # As they will be read again, so that problems fall into the same leaves then.
         parts["threshold"].append(tree.threshold.astype(np.float32).astype(np.float64))
-        parts["left"].append(np.where(inner, tree.children_left + start, 0))
-        parts["right"].append(np.where(inner, tree.children_right + start, 0))
+        parts["left"].append(np.where(inner, tree.children_left, 0) + start)
+        parts["right"].append(np.where(inner, tree.children_right, 0) + start)
         roots.append(start)
         start += tree.node_count
     joined: dict[str, Any] = {key: np.concatenate(values) for key, values in parts.items()}
