@@ -18,7 +18,7 @@ import numpy as np
 
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
-from recoup.priors import Auto
+from recoup.priors import Auto1
 from recoup.priors._solvers.groups import unit_columns
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.biased_labels import QUANTILES
@@ -158,7 +158,7 @@ def describe(name: str, number: int) -> dict[str, Any]:
         views.append(honest_scores(X, s, "auto", seed, "train").scores)
     answers = np.full((3, len(QUANTILES)), np.nan)
     for place, scores in enumerate(views):
-        fitted = Auto(beta=1.0).fit_scores(s, scores)
+        fitted = Auto1(beta=1.0).fit_scores(s, scores)
         draws = np.asarray(fitted.estimate_.draws)[:, 0]
         answers[place] = evened(np.quantile(draws, QUANTILES))
     seen = [auc_pu(ScoreTable.from_arrays(s, scores)) for scores in views[:2]]

@@ -108,6 +108,12 @@ def read_problems(path: str | Path) -> LikeProblems:
         key: arrays[key].astype(int)
         for key in ("feature", "left", "right", "roots", "way", "leaves")
     }
+    # Nodes are stored as their place in their tree.
+    first = trees["roots"]
+    sizes = np.diff(first, append=len(trees["feature"]))
+    for key in ("left", "right"):
+        trees[key] = trees[key] + np.repeat(first, sizes)
+    trees["leaves"] = trees["leaves"] + first[:, None]
     values: dict[str, Any] = {
         key: arrays[key].astype(np.float64) for key in ("threshold", "truth", "weight")
     }
