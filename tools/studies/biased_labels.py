@@ -6,7 +6,6 @@ from features if it is told that labels are random, ``auto`` if nothing is said,
 a second round. Every finished problem is a file under ``build/priors/biased``, so that an
 interrupted run goes on where it stopped; problems come in an order in which a part of them is fair
 to all datasets.
-``--kind training`` runs the datasets that all choices were made on; the page has the others alone.
 """
 
 from __future__ import annotations
@@ -49,17 +48,6 @@ STUDY: dict[str, tuple[tuple[int, ...], ...]] = {
     "fashion_mnist": ((0,), (2,), (4,), (6,), (8,)),
     "cifar10": ((0,), (1,), (8,), (9,)),
 }
-# Every choice was made on these, with some of their classes drawn as positive anew each time.
-TRAINING = (
-    "digits",
-    "gas_drift_8of10",
-    "covertype_sample",
-    "batteryless_s1",
-    "batteryless_s2",
-    "epileptic_seizure",
-    "hapt_features",
-    "shuttle",
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +76,7 @@ def problem(dataset: str, mechanism: str, frequency: float, seed: int) -> Biased
     """One problem; None where fewer than 20 labels would be given."""
     X, classes = features(dataset)
     rng = stream("biased", dataset, seed)
-    groups = STUDY.get(dataset) or _drawn_kinds(classes, rng)
+    groups = STUDY[dataset]
     kind = np.full(len(classes), -1)
     for number, members in enumerate(groups):
         kind[np.isin(classes, members)] = number
@@ -104,13 +92,6 @@ def problem(dataset: str, mechanism: str, frequency: float, seed: int) -> Biased
     if s.sum() < 20:
         return None
     return Biased(dataset, mechanism, frequency, seed, X, s, y, kind)
-
-
-def _drawn_kinds(classes: np.ndarray, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
-    numbers, sizes = np.unique(classes, return_counts=True)
-    numbers = rng.permutation(numbers[sizes >= 80])
-    most = min(5, len(numbers) - 1)
-    return tuple((int(k),) for k in numbers[: int(rng.integers(min(2, most), most + 1))])
 
 
 def _weights(
@@ -227,15 +208,14 @@ def estimates(task: Biased) -> dict[str, dict[str, Any]]:
     }
 
 
-def tasks(kind: str) -> list[tuple[str, str, float, int]]:
+def tasks() -> list[tuple[str, str, float, int]]:
     """List dataset, mechanism, label frequency and seed of every problem."""
-    names = list(STUDY) if kind == "study" else list(TRAINING)
     return [
         (name, mechanism, frequency, seed)
         for seed in range(max(N_SEEDS.values()))
         for frequency in (0.2, 0.5, 0.05)
         for mechanism in MECHANISMS
-        for name in names
+        for name in STUDY
         if seed < N_SEEDS.get(mechanism, 1)
     ]
 
@@ -302,28 +282,26 @@ def load_results(kind: str) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kind", choices=["study", "training"], default="study")
     parser.add_argument("--datasets", nargs="*")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--only-tables", action="store_true")
     chosen = parser.parse_args()
-    todo = [task for task in tasks(chosen.kind) if task[0] in (chosen.datasets or [task[0]])]
+    todo = [task for task in tasks() if task[0] in (chosen.datasets or [task[0]])]
     if not chosen.only_tables:
-        run(chosen.kind, todo)
-        ask_pulsnar(chosen.kind, todo)
-        if chosen.kind == "study":
-            run(
-                "anchors",
-                [
-                    (name, f"anchor {alpha}", 0.3, seed)
-                    for name in ANCHORS
-                    for alpha in ANCHOR_ALPHAS
-                    for seed in range(3)
-                ],
-            )
+        run("study", todo)
+        ask_pulsnar("study", todo)
+        run(
+            "anchors",
+            [
+                (name, f"anchor {alpha}", 0.3, seed)
+                for name in ANCHORS
+                for alpha in ANCHOR_ALPHAS
+                for seed in range(3)
+            ],
+        )
     from tools.studies.biased_labels_page import page
 
-    results = load_results(chosen.kind)
+    results = load_results("study")
     text = page(results, load_results("anchors"))
     if chosen.write:
         chosen.write.write_text(text)
