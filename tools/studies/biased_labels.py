@@ -249,12 +249,11 @@ def run(kind: str, todo: list[tuple[str, str, float, int]]) -> None:
     """Run the problems that no file has yet."""
     folder = FOLDER / "biased" / kind
     folder.mkdir(parents=True, exist_ok=True)
-    for name in {task[0] for task in todo}:
-        pack(name, None)
     for done, (name, mechanism, frequency, seed) in enumerate(todo, 1):
         path = file_of(kind, name, mechanism, frequency, seed)
         if path.exists():
             continue
+        pack(name, None)
         if mechanism.startswith("anchor"):
             task: Biased | None = anchor(name, float(mechanism.split()[1]), seed)
         else:
