@@ -20,7 +20,7 @@ from recoup.priors._solvers.like_problems import (
     weighted_quantiles,
 )
 from recoup.priors.biased_labels import LEVEL, QUANTILES, WAYS, biased_alone, judge, with_labels
-from recoup.priors.kinds import Kinds, described, find_kinds, propensities
+from recoup.priors.kinds import Kinds, each_kind, find_kinds, propensities
 from recoup.priors.label_readings import evened, joint_share, question, read_labels, shares_of
 from recoup.priors.share_net import QUANTILES as SHARE_QUANTILES
 
@@ -194,7 +194,7 @@ def test_kinds_are_scaled_to_the_alpha_of_all():
     # Looked at alone, overlapping kinds would add up to 0.4.
     kinds = made_kinds([0.1, 0.3], [100, 100])
     for alpha in (0.2, 0.4):
-        each = described(kinds, alpha)
+        each = each_kind(kinds, alpha)
         assert sum(kind.alpha for kind in each) == pytest.approx(alpha)
         assert each[0].label_frequency > each[1].label_frequency
     assert [kind.label_frequency for kind in each] == pytest.approx([0.5, 0.25], rel=1e-3)

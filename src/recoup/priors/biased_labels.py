@@ -20,7 +20,7 @@ from recoup.priors._solvers.like_problems import (
     weighted_quantiles,
 )
 from recoup.priors.base import plausible
-from recoup.priors.kinds import Divisions, Kinds, described, propensities
+from recoup.priors.kinds import Divisions, Kinds, each_kind, propensities
 from recoup.priors.label_readings import Asked, Readings, evened, question, read_labels, shares_of
 from recoup.priors.labels import UNCHECKED, LabelSelection
 from recoup.priors.results import PriorEstimate
@@ -237,7 +237,7 @@ def _shown(divisions: Divisions) -> Kinds | None:
 def _of_kinds(
     estimate: PriorEstimate, kinds: Kinds, verdict: Verdict, chance: FloatArray | None
 ) -> PriorEstimate:
-    each = described(kinds, estimate.alpha)
+    each = each_kind(kinds, estimate.alpha)
     rates = [kind.label_frequency for kind in each]
     text = (
         f"Positives come in {kinds.number} kinds that are labeled at different rates, from "
@@ -276,6 +276,6 @@ def _cannot_tell(estimate: PriorEstimate, verdict: Verdict, divisions: Divisions
         f"{seen} (p {show_p(verdict.p_value)}). That is no evidence of random labels, and the "
         f"interval allows for some that are not. {UNCHECKED}"
     )
-    each = () if shown is None else described(shown, estimate.alpha)
+    each = () if shown is None else each_kind(shown, estimate.alpha)
     found = LabelSelection("cannot-tell", verdict.p_value, each, text, verdict.tilt_p_value)
     return replace(estimate, labels=found)

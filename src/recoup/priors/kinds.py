@@ -155,7 +155,7 @@ def hidden_scale(kinds: Kinds, alpha: float) -> float:
     return float(alpha * kinds.n_unlabeled / hidden.sum())
 
 
-def described(kinds: Kinds, alpha: float) -> tuple[Kind, ...]:
+def each_kind(kinds: Kinds, alpha: float) -> tuple[Kind, ...]:
     """Return what was found about each kind, the most labeled one first.
 
     Parameters
