@@ -93,7 +93,13 @@ def mixed_targets(monkeypatch, mode):
     monkeypatch.setattr(p3mix, "_partners", themselves)
     X = np.zeros((6, 2))
     X[:, 0] = [*torch.tensor([0.7, 0.6]).logit(), *torch.tensor(UNLABELED).logit()]
-    fixed = {"epochs": 1, "warm_up_steps": 0, "certainty": 0.85, "standardize": False}
+    fixed = {
+        "epochs": 1,
+        "least_steps": 1,
+        "warm_up_steps": 0,
+        "certainty": 0.85,
+        "standardize": False,
+    }
     Watched(network=FirstFeature, mode=mode, random_state=0, **fixed).fit(X, [1, 1, 0, 0, 0, 0])
     order = [seen["chances"].sub(chance).abs().argmin().item() for chance in UNLABELED]
     return [seen[name][order].tolist() for name in ("targets", "taught", "mixed")]
