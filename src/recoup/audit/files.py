@@ -106,17 +106,24 @@ def write_plan(plan: AuditPlan, path: Path, kind: Literal["csv", "parquet"]) -> 
     -------
     Path
     """
-    # Who sees the score answers by it.
-    frame = plan.to_frame().drop(columns="score")
+    # No scores: who sees the score answers by it.
+    content = io.BytesIO()
     if kind == "csv":
-        frame["id"] = [no_formula(one) for one in frame["id"]]
-        content = frame.to_csv(index=False).encode()
+        lines = io.StringIO(newline="")
+        rows_to_check = csv.writer(lines, lineterminator="\n")
+        rows_to_check.writerow(["id", "answer"])
+        rows_to_check.writerows([no_formula(one), ""] for one in plan.ids.tolist())
+        content.write(lines.getvalue().encode())
     else:
-        content = frame.astype({"answer": "Float64"}).to_parquet(index=False)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        answers = pa.nulls(plan.n_rows, pa.float64())
+        pq.write_table(pa.table({"id": pa.array(plan.ids), "answer": answers}), content)
     remembered = json.loads(json.dumps(plan_facts(plan)))
     facts = json.dumps(remembered | {"digest": _facts_digest(remembered)}, indent=1) + "\n"
     with writing(path, plan_path(path)) as (rows, beside):
-        rows.write_bytes(content)
+        rows.write_bytes(content.getvalue())
         beside.write_bytes(facts.encode())
     return path
 

@@ -36,8 +36,6 @@ class RunResult:
     ----------
     table : RunTable
         What was read.
-    prior : PriorEstimate
-        How many positives hide, and what the features say about the labels.
     learner : AutoPU
         Fitted to all rows.
     scores, probabilities : ndarray of shape (n,)
@@ -47,11 +45,10 @@ class RunResult:
     evaluation : Evaluation
         How good the model is.
     doubt : str
-        What the features say of the labels.
+        What the features say of the labels; nothing where alpha was given.
     """
 
     table: RunTable
-    prior: PriorEstimate
     learner: Any
     scores: FloatArray
     probabilities: FloatArray
@@ -98,11 +95,12 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     from recoup.priors import estimate
 
     quiet = bool(settings.get("quiet"))
-    with progress("1 of 3: estimating how many positives hide", quiet):
-        prior = estimate(table.s, X=table.X, random_state=seed)
-        prior, doubt = _usable_prior(prior, table, settings["labels_are"], seed)
     given = settings.get("alpha")
-    alpha = prior if given is None else given
+    alpha, doubt = given, ""
+    if given is None:
+        with progress("1 of 3: estimating how many positives hide", quiet):
+            prior = estimate(table.s, X=table.X, random_state=seed)
+            alpha, doubt = _usable_prior(prior, table, settings["labels_are"], seed)
     with progress("2 of 3: training on four fifths, scoring the rest", quiet):
         jobs = 2 if len(table.s) > MANY_ROWS and (os.cpu_count() or 1) > 1 else None
         learner = AutoPU(alpha=alpha, checkpoint=folds, n_jobs=jobs, random_state=seed)
@@ -125,7 +123,7 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
             random_state=seed,
         )
     return RunResult(
-        table, prior, learner, scores, chances, float(evaluation.threshold), evaluation, doubt
+        table, learner, scores, chances, float(evaluation.threshold), evaluation, doubt
     )
 
 
