@@ -25,10 +25,11 @@ ERROR, HELD, ALARMS, POWER = 0.03, 0.90, 0.05, 0.80
 COMMENT = """What to know about these numbers:
 
 - **Alpha lies between .19 and .40 in these problems**, in the middle of those that the estimate was
-  learned from. An answer that leans to the middle where data tell little gains by that. On the datasets it was learned from, left out in turns, where alpha is spread wider, the gain is
-  smaller: the error goes from .24 to .13 with labels of clear positives, from .18 to .12 with
-  kinds, from .14 to .12 with random labels; 95% intervals hold 99%, 94% and 96%, and are .57 to
-  .64 wide. A kind without labels is held in 84%.
+  learned from (.09 to .63 in nine of ten). An answer that leans to the middle where data tell
+  little gains by that. On the datasets it was learned from, left out in turns, the gain is smaller:
+  the error goes from .24 to .13 with labels of clear positives, from .18 to .12 with kinds, from
+  .14 to .12 with random labels; 95% intervals hold 99%, 94% and 96%, and are .57 to .64 wide. A
+  kind without labels is held in 84%.
 - **The flag has little power.** Left out in turns, kinds that differ fourfold or more are flagged
   in none of the problems with fewer than one positive in ten labeled, in 29% up to .3 and in 47%
   above; labels of clear positives in 56%. More would need more false alarms than 5%: kinds that
