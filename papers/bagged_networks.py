@@ -27,7 +27,7 @@ from recoup._core.constraints import (
 from recoup._core.optional import require
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
-from recoup.learners.base import checked_labels
+from recoup.learners.given_rows import checked_labels
 from recoup.metrics.area import aul
 from recoup.scores.folds import bundle_rows
 

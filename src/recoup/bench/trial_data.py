@@ -108,7 +108,7 @@ def cell_alpha(job: Job) -> float:
 
 @lru_cache(maxsize=2)
 def _estimated(cell: tuple[Any, ...]) -> float:
-    from recoup.learners.base import known_alpha
+    from recoup.learners.given_alpha import known_alpha
 
     X, s = _labeled_rows(cell)
     # By the rows themselves: data of one name need not be the same everywhere.

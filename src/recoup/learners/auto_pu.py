@@ -48,14 +48,9 @@ from recoup.learners._auto.report import (
     recovered_area,
 )
 from recoup.learners._training.population import Population
-from recoup.learners.base import (
-    Guard,
-    LearnerTags,
-    Probabilities,
-    PULearner,
-    checked_labels,
-)
+from recoup.learners.base import Guard, LearnerTags, Probabilities, PULearner
 from recoup.learners.cut import HonestScores, f1_cut, share_cut
+from recoup.learners.given_rows import checked_labels
 from recoup.scores.folds import PUStratifiedKFold
 
 FEWEST_FOLDS = 2

@@ -13,21 +13,15 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing, check_array, column_or_1d
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from recoup._core.alpha import Draws, Interval
 from recoup._core.checks import (
     FloatArray,
     Scheme,
-    as_numbers,
-    brief,
-    check_alpha_beta,
     check_same_length,
     check_unmasked,
-    label_masks,
 )
 from recoup._core.constraints import (
     RANDOM_STATE,
@@ -37,10 +31,17 @@ from recoup._core.constraints import (
     Words,
     check_parameters,
 )
-from recoup._core.prior import Prior, estimation_method
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError, LearnerWarning
 from recoup.learners.cut import RULES, HonestScores, crossfitted, f1_cut, share_cut
+from recoup.learners.given_alpha import check_learned_alpha, known_alpha
+from recoup.learners.given_rows import (
+    checked_labels,
+    labels_by_name,
+    relative_weights,
+    warn_of_plain_alpha,
+    warn_of_unused,
+)
 from recoup.learners.health import Health, diagnosed
 from recoup.metrics.area import aul
 from recoup.priors.results import PriorEstimate
@@ -112,38 +113,6 @@ class LearnerTags:
     uses_negatives: bool = False
     requires_true_labels: bool = False
     effort: float = 0.1
-
-
-def check_learned_alpha(alpha: Any, caller: str) -> None:
-    """Refuse what a learner could not take alpha from; None is left to those that need none."""
-    if alpha is None:
-        return
-    if isinstance(alpha, str):
-        estimation_method(alpha, 1.0, caller)
-    elif isinstance(alpha, PriorEstimate):
-        if alpha.beta < 1:
-            raise InvalidInputError(
-                f"{caller} takes every label as right. Got a prior estimate with "
-                f"beta={alpha.beta:.3g}. Estimate alpha with beta=1.0, or pass it as a number."
-            )
-        check_alpha_beta(alpha.alpha, 1.0, caller)
-    elif isinstance(alpha, Interval | Draws):
-        if Prior.of(alpha, 1.0, caller).beta < 1:
-            raise InvalidInputError(
-                f"{caller} takes every label as right. Got {alpha!r}. Pass draws of alpha alone."
-            )
-    elif isinstance(alpha, Real) and not isinstance(alpha, bool):
-        check_alpha_beta(alpha, 1.0, caller)
-    else:
-        raise _unusable_alpha(alpha, caller)
-
-
-def _unusable_alpha(alpha: Any, caller: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{caller} needs alpha, the share of positives among the unlabeled rows, as a number, an "
-        f"Interval, Draws or a prior estimate. Got {brief(alpha)}. Pass 'estimate' to have it "
-        f"estimated."
-    )
 
 
 class PULearner(ClassifierMixin, BaseEstimator):
@@ -240,7 +209,9 @@ class PULearner(ClassifierMixin, BaseEstimator):
         X = self._checked_rows(X, reset=True)
         check_same_length(np.empty(_num_samples(X)), labels, "X and s", caller)
         if sample_weight is not None:
-            per_row["sample_weight"] = self._relative_weights(sample_weight, labels, caller)
+            per_row["sample_weight"] = relative_weights(
+                sample_weight, labels, caller, may_differ=self.tags.takes_weight
+            )
         for name, values in per_row.items():
             if values is not None:
                 check_same_length(values, labels, f"{name} and s", caller)
@@ -539,35 +510,6 @@ class PULearner(ClassifierMixin, BaseEstimator):
         self._check_unmasked(X, reset)
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
-    def _relative_weights(self, given: Any, labels: NDArray[Any], caller: str) -> FloatArray:
-        """Check what rows count, and bring the median of what is above zero to one."""
-        weights = as_numbers(given, "sample_weight", caller)
-        check_same_length(weights, labels, "sample_weight and s", caller)
-        bad = ~(np.isfinite(weights) & (weights >= 0))
-        if bad.any():
-            raise InvalidInputError(
-                f"{caller} needs sample_weight to be zero or more, and finite: it says how much a "
-                f"row counts. Got {weights[bad][0]:g}."
-            )
-        counting = labels[weights > 0]
-        if not ((counting == 1).any() and (counting == 0).any()):
-            raise InvalidInputError(
-                f"{caller} needs labeled and unlabeled rows that count: nothing can be learned "
-                f"from one class. Got sample_weight with "
-                f"{np.sum(counting == 1):,} labeled and {np.sum(counting == 0):,} unlabeled rows "
-                f"above zero."
-            )
-        above = np.sort(weights[weights > 0])
-        if not self.tags.takes_weight and above[0] < above[-1]:
-            raise InvalidInputError(
-                f"{caller} takes no sample_weight that differs between rows: the method says "
-                f"nothing about rows that do not count alike. Got {above[0]:g} to {above[-1]:g}. "
-                f"Choose a learner with tags.takes_weight, such as Naive, BaggingPU or NNPU."
-            )
-        # Not the mean: twice the weight is then twice the row, whatever a penalty makes of sums.
-        relative: FloatArray = weights / above[(len(above) - 1) // 2]
-        return relative
-
     def _check_unmasked(self, X: Any, reset: bool) -> None:
         check_unmasked(X, "X", f"{type(self).__name__}.{'fit' if reset else 'predict'}")
 
@@ -592,113 +534,3 @@ def _are_knots(value: Any) -> bool:
         and value.shape[1] > 0
         and bool(np.isfinite(value).all() and (np.diff(value) >= 0).all())
     )
-
-
-def known_alpha(
-    alpha: Any, X: Any, s: NDArray[np.int_], seed: int, caller: str
-) -> tuple[float, PriorEstimate | None]:
-    """Return alpha as a number, and the estimate that it comes from, if it does.
-
-    A word has it estimated, from scores of the training rows by models that have not seen them.
-    """
-    found = alpha
-    check_learned_alpha(alpha, caller)
-    if isinstance(alpha, str):
-        from recoup.priors import estimate
-
-        method = estimation_method(alpha, 1.0, caller)
-        try:
-            found = estimate(s, X=X, method=str(method), random_state=seed, beta=1.0)
-        except InvalidInputError as error:
-            raise InvalidInputError(
-                f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
-            ) from error
-    if isinstance(found, PriorEstimate):
-        check_learned_alpha(found, caller)
-        return found.alpha, found
-    if alpha is None:
-        raise _unusable_alpha(alpha, caller)
-    return Prior.of(alpha, 1.0, caller).alpha, None
-
-
-def labels_by_name(s: Any, y: Any, learner: Any, method: str = "fit") -> Any:
-    """Return the labels, which tools of scikit-learn may pass as y."""
-    if s is not None and y is not None:
-        raise InvalidInputError(
-            f"{type(learner).__name__}.{method} takes the labels once, as s or by the name y. Got "
-            f"both. Drop y; true classes have no place here."
-        )
-    return y if s is None else s
-
-
-def warn_of_unused(n_negatives: int, caller: str) -> None:
-    """Say how many known negatives are left out."""
-    if n_negatives:
-        warnings.warn(
-            LearnerWarning(
-                f"{caller} leaves out {n_negatives:,} known negatives (-1): the method has no use "
-                f"for them. Learners with tags.uses_negatives learn from them, such as Naive, "
-                f"BaggingPU or NNPU.",
-                "negatives-unused",
-            ),
-            stacklevel=4,
-        )
-
-
-def warn_of_plain_alpha(weights: Any, caller: str) -> None:
-    """Say that an estimate of alpha counts all rows alike."""
-    if weights is not None:
-        warnings.warn(
-            LearnerWarning(
-                f"{caller} estimates alpha from rows that count alike, since no estimator takes "
-                f"weights. Pass alpha as a number: the share of positives among the unlabeled "
-                f"rows, by their weights.",
-                "alpha-unweighted",
-            ),
-            stacklevel=4,
-        )
-
-
-def checked_labels(s: Any, caller: str) -> NDArray[Any]:
-    """Check s, in the words by which scikit-learn knows a classifier that fails gracefully."""
-    if s is None:
-        raise InvalidInputError(
-            f"{caller} requires y to be passed, but the target y is None. Pass s, with 1 for "
-            f"labeled and 0 for unlabeled rows."
-        )
-    s = column_or_1d(check_array(s, ensure_2d=False, dtype=None, input_name="s"), warn=True)
-    try:
-        labeled, unlabeled, _ = label_masks(s, caller)
-    except InvalidInputError as error:
-        kind = type_of_target(s)
-        if kind == "binary":
-            raise
-        raise InvalidInputError(
-            f"{error} Only binary classification is supported. The type of the target is {kind}."
-        ) from error
-    if not (labeled.any() and unlabeled.any()):
-        raise InvalidInputError(
-            f"{caller} needs labeled and unlabeled rows: nothing can be learned from one class. "
-            f"Got {labeled.sum():,} labeled and {unlabeled.sum():,} unlabeled rows."
-        )
-    return np.select([labeled, unlabeled], [1, 0], -1)
-
-
-def estimated_prior(
-    s: ArrayLike, scores: ArrayLike, method: Any, beta: Any, random_state: Any, caller: str
-) -> PriorEstimate:
-    """Estimate alpha, and beta if asked to, from scores of rows that no model was fitted on.
-
-    ``method`` is the key of an estimator, ``"auto"``, or an estimator.
-    """
-    from recoup.priors import estimate
-
-    try:
-        if hasattr(method, "fit_scores"):
-            found: PriorEstimate = clone(method).fit_scores(s, scores).estimate_
-        else:
-            seed = int(as_generator(random_state, caller).integers(2**31))
-            found = estimate(s, scores, method=method, random_state=seed, beta=beta)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{caller} cannot estimate alpha: {error}") from error
-    return found

@@ -14,7 +14,8 @@ from recoup._core.constraints import Constraints, WholeNumber, Words
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags, Presets, known_alpha
+from recoup.learners.base import LearnerTags, Presets
+from recoup.learners.given_alpha import known_alpha
 from recoup.priors import BBE, PriorEstimate
 from recoup.priors.base import MIN_LABELED
 

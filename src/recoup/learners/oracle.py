@@ -15,7 +15,8 @@ from recoup.exceptions import InvalidInputError
 from recoup.learners._training.population import prior_shift
 from recoup.learners._training.row_weights import some_weights
 from recoup.learners.around_classifiers import ClassifierLearner, fitted_clone, logits, margins
-from recoup.learners.base import Guard, LearnerTags, Probabilities, labels_by_name
+from recoup.learners.base import Guard, LearnerTags, Probabilities
+from recoup.learners.given_rows import labels_by_name
 from recoup.priors._solvers.transform import SCORES, named_or
 
 

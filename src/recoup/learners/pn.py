@@ -13,7 +13,8 @@ from recoup.learners._training.loop import TorchPULearner
 from recoup.learners._training.moments import Watch
 from recoup.learners._training.networks import scores_of
 from recoup.learners._training.stages import Batch, Stage, TrainingRows
-from recoup.learners.base import LearnerTags, Presets, labels_by_name
+from recoup.learners.base import LearnerTags, Presets
+from recoup.learners.given_rows import labels_by_name
 from recoup.learners.oracle import checked_classes
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from recoup.learners.around_classifiers import (
     fitted_clone,
     logits,
 )
-from recoup.learners.base import Guard, LearnerTags, Probabilities, labels_by_name
+from recoup.learners.base import Guard, LearnerTags, Probabilities
+from recoup.learners.given_rows import labels_by_name
 from recoup.priors.conversions import label_frequency
 
 

@@ -15,7 +15,8 @@ from recoup._core.checks import FloatArray, Scheme, brief
 from recoup._core.prior import Prior, estimation_method
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
-from recoup.learners.base import checked_labels, estimated_prior, labels_by_name
+from recoup.learners.given_alpha import estimated_prior
+from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.area import aul
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism_of_best
 from recoup.metrics.curve_results import MetricCurve

@@ -16,7 +16,8 @@ from recoup._core.prior import estimation_method
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
 from recoup.learners.around_classifiers import WrappingClassifier
-from recoup.learners.base import checked_labels, estimated_prior, labels_by_name
+from recoup.learners.given_alpha import estimated_prior
+from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.area import aul
 from recoup.priors._solvers.transform import honest_scores
 from recoup.priors.results import PriorEstimate
