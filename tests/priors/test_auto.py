@@ -9,7 +9,7 @@ from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.priors import Auto, PriorEstimate, estimate
 from recoup.priors._solvers.network import load_network
-from recoup.priors._solvers.views import Views, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views
 from recoup.priors.combination import joint_draws
 from recoup.priors.combining import (
     MIDDLE,
@@ -103,7 +103,9 @@ class TestArguments:
         views = score_views(X, s, model._seed, "test")
         plain = model.fit_views(views)
         # Known negatives take no part, wherever they rank.
-        more = Views(np.append(s, [-1] * 90), np.column_stack([views.scores, np.ones((3, 90))]))
+        more = ScoredViews(
+            np.append(s, [-1] * 90), np.column_stack([views.scores, np.ones((3, 90))])
+        )
         assert (plain.n_labeled, plain.n_unlabeled) == (s.sum(), (s == 0).sum())
         with_negatives = model.fit_views(more)
         assert with_negatives.alpha == pytest.approx(plain.alpha, abs=1e-9)

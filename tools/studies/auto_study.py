@@ -28,7 +28,7 @@ from recoup._core.files import write_file
 from recoup.metrics import roc_auc
 from recoup.priors import PULSCAR, Auto, Auto1, DistCurve, PriorEstimate
 from recoup.priors._solvers.transform import clearly_better
-from recoup.priors._solvers.views import VIEWS, Views, score_views
+from recoup.priors._solvers.views import VIEWS, ScoredViews, score_views
 from recoup.scores.crossfit import CrossfitScores
 from tools.studies.prior_tasks import FOLDER, STUDY, features, hide_labels, stream, write
 
@@ -100,7 +100,7 @@ class Case:
     s: np.ndarray
     y: np.ndarray
     scores: np.ndarray
-    views: Views
+    views: ScoredViews
 
 
 def name_of(dataset: str, frequency: float, alpha: float) -> str:
@@ -147,7 +147,7 @@ def score_cell(dataset: str, frequency: float, alpha: float) -> str:
     return f"{len(s)} rows"
 
 
-def preferred(views: Views) -> np.ndarray:
+def preferred(views: ScoredViews) -> np.ndarray:
     """Scores of one classifier, by the rule of the single estimators for ``transform="auto"``."""
     rich, simple = (
         CrossfitScores(
@@ -164,7 +164,7 @@ def load_case(dataset: str, frequency: float, alpha: float) -> Case | None:
         return None
     with np.load(path) as stored:
         s = stored["s"].astype(int)
-        views = Views(s, stored["views"])
+        views = ScoredViews(s, stored["views"])
         return Case(dataset, frequency, alpha, s, stored["y"], preferred(views), views)
 
 

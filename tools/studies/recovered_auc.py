@@ -38,7 +38,7 @@ from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
 from recoup.priors import Auto, estimate
-from recoup.priors._solvers.views import Views, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views
 from tools.studies.auto_study import preferred
 from tools.studies.prior_tasks import FOLDER, STUDY, features, pack, score, stream, write
 
@@ -112,7 +112,7 @@ def recovered_with_limits(s: np.ndarray, scores: np.ndarray, alpha: Any) -> dict
 
 
 def one_method(
-    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, views: Views | None
+    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, views: ScoredViews | None
 ) -> dict[str, Any]:
     """Recover AUC in one way."""
     if method == "known alpha":
@@ -166,7 +166,7 @@ def store_cell(
         if repetition < pu_repetitions:
             wanted = list(among)
             with np.load(pu_path(name, frequency, repetition)) as stored:
-                views = Views(s, stored["views"])
+                views = ScoredViews(s, stored["views"])
             models["pu"] = preferred(views)
         scores = models[protocol]
         if repetition == len(done):

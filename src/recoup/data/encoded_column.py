@@ -217,7 +217,7 @@ class EncodedColumn:
         if self.levels:
             found = self._indicators(cells.as_words())
         elif self.width:
-            found = hashed(cells.as_words(), self.width)
+            found = spread_words(cells.as_words(), self.width)
         else:
             values = self.values(cells)
             empty = np.isnan(values)
@@ -328,7 +328,7 @@ def date_part(days: FloatArray, part: str, start: float) -> FloatArray:
     return np.where(empty, np.nan, number.astype(float))
 
 
-def hashed(cells: Cells, width: int) -> FloatArray:
+def spread_words(cells: Cells, width: int) -> FloatArray:
     """Spread the words of free text over columns, each word always to the same one.
 
     Parameters

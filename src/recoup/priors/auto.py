@@ -15,7 +15,7 @@ from recoup._core.prior import check_known_beta
 from recoup._core.random import RandomState, as_seed
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
-from recoup.priors._solvers.views import Views, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views
 from recoup.priors.base import Finding, PriorTags, check_sizes, checked_table, subsample_sizes
 from recoup.priors.biased_labels import with_labels
 from recoup.priors.combination import Combination
@@ -135,12 +135,12 @@ class Auto(Combination):
         self.estimate_ = with_labels(found, X, s, self._rng("labels"), self.labels_are)
         return self
 
-    def fit_views(self, views: Views) -> PriorEstimate:
+    def fit_views(self, views: ScoredViews) -> PriorEstimate:
         """Estimate from scores of several classifiers, as ``fit`` has them, and look no further.
 
         Parameters
         ----------
-        views : Views
+        views : ScoredViews
             Scores out of fold.
 
         Returns
@@ -153,7 +153,7 @@ class Auto(Combination):
 
     def _read(
         self,
-        views: Views,
+        views: ScoredViews,
         again: Callable[[int, np.random.Generator], Finding],
         started: float,
     ) -> PriorEstimate:
@@ -180,12 +180,14 @@ class Auto(Combination):
         slack = SLACK[bool(views)]
         return beta * near_members(alphas / beta, unstretched(each), slack), betas
 
-    def _from_views(self, views: Views, rng: np.random.Generator) -> Finding:
+    def _from_views(self, views: ScoredViews, rng: np.random.Generator) -> Finding:
         tables = [checked_table(views.s, scores, self._name) for scores in views.all]
         found = tuple(evidence(table, rng) for table in tables)
         return self._answer(tables[0], Reading(found, related(views.s, views.scores)))
 
-    def _drawn_views(self, X: Any, views: Views) -> Callable[[int, np.random.Generator], Finding]:
+    def _drawn_views(
+        self, X: Any, views: ScoredViews
+    ) -> Callable[[int, np.random.Generator], Finding]:
         """Return what draws rows, with their scores or scored anew, and estimates from them."""
         groups = [np.flatnonzero(views.s == kind) for kind in (1, 0)]
         sizes = subsample_sizes(len(groups[0]), len(groups[1]))
@@ -204,7 +206,7 @@ class Auto(Combination):
 
 def _scored_anew(
     X: Any, s: NDArray[np.int_], rows: NDArray[np.intp], rng: np.random.Generator, caller: str
-) -> Views:
+) -> ScoredViews:
     from sklearn.utils import _safe_indexing, indexable
 
     (features,) = indexable(X)

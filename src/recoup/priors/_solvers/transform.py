@@ -142,7 +142,7 @@ def best_scores(
     return rich if clearly_better(rich, simple) else simple
 
 
-class Scored(Protocol):
+class LabelsAndScores(Protocol):
     """Rows with labels and scores."""
 
     @property
@@ -155,7 +155,7 @@ class Scored(Protocol):
     def auc_pu(self) -> float: ...
 
 
-def clearly_better(rich: Scored, simple: Scored) -> bool:
+def clearly_better(rich: LabelsAndScores, simple: LabelsAndScores) -> bool:
     """Compare two AUC on the same rows by DeLong's test."""
     gain = rich.auc_pu - simple.auc_pu
     if gain <= 0:
@@ -169,7 +169,7 @@ def clearly_better(rich: Scored, simple: Scored) -> bool:
     return gain > SURE * math.sqrt(variance)
 
 
-def placements(found: Scored) -> FloatArray:
+def placements(found: LabelsAndScores) -> FloatArray:
     """Return for each row the share of the other sample that it is ranked right against."""
     table = ScoreTable.from_arrays(found.s, found.scores).whole("ScoreTable")
     labeled, unlabeled = (values[::-1] for values in auc_effects(table))

@@ -24,7 +24,7 @@ N_QUANTILES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class ScoredViews:
     """Scores of the same rows by several classifiers.
 
     Attributes
@@ -43,11 +43,11 @@ class Views:
         """The average of the views, then each of them."""
         return np.vstack([self.average, self.scores])
 
-    def take(self, rows: NDArray[np.intp]) -> Views:
+    def take(self, rows: NDArray[np.intp]) -> ScoredViews:
         """Keep some rows."""
-        return Views(self.s[rows], self.scores[:, rows])
+        return ScoredViews(self.s[rows], self.scores[:, rows])
 
-    def without_negatives(self) -> Views:
+    def without_negatives(self) -> ScoredViews:
         """Leave known negatives out."""
         return self.take(np.flatnonzero(self.s >= 0))
 
@@ -79,11 +79,11 @@ def view_classifiers(n_rows: int) -> tuple[Any, ...]:
     return boosting, logistic, trees
 
 
-def score_views(X: Any, s: ArrayLike, seed: int, caller: str) -> Views:
+def score_views(X: Any, s: ArrayLike, seed: int, caller: str) -> ScoredViews:
     """Score every row by each classifier of ``VIEWS``, fitted on other rows."""
     with explained_failures(X, s, N_FOLDS, caller, "transform"):
         found = [
             crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
             for classifier in view_classifiers(len(np.asarray(s)))
         ]
-    return Views(found[0].s, np.array([view.scores for view in found]))
+    return ScoredViews(found[0].s, np.array([view.scores for view in found]))
