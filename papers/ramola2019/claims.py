@@ -72,7 +72,7 @@ def seen_by_auto() -> set[str]:
     """Return the datasets that auto was trained on."""
     from recoup.priors._solvers.network import load_network
 
-    return set(load_network("auto").meta["groups"])
+    return set(load_network("auto_scores").meta["groups"])
 
 
 def _verdict(holds: bool) -> Verdict:
