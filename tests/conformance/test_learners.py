@@ -27,16 +27,28 @@ def small_network(shape):
 
 CHECKS = {check.__name__: check for check in learner_checks()}
 # Enough for the easy rows of the checks.
-NETWORK = {"network": small_network, "epochs": 30, "batch_size": 64, "learning_rate": 0.01}
+NETWORK = {
+    "network": small_network,
+    "epochs": 30,
+    "batch_size": 64,
+    "learning_rate": 0.01,
+    "least_steps": 1,
+}
 FAST = {
     "auto-pu": {"n_folds": 2, "candidates": ["logistic", "puet"]},
     "bagging-pu": {"n_estimators": 10},
     "cgenpu": NETWORK | {"hidden_units": 16, "least_steps": 1, "epochs": 40, "learning_rate": 3e-3},
-    "dist-pu": {"epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},
+    "dist-pu": {"least_steps": 1, "epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},
     "holistic-pu": NETWORK | {"epochs": 8, "trend_epochs": 6, "batch_size": 32},
     "lagam": NETWORK | {"epochs": 8, "warm_up_epochs": 2, "clusters": 4},
-    "lbe": {"epochs": 6, "pretraining_steps": 60, "steps_per_round": 5, "batch_size": 128},
-    "mpe-pu": {"epochs": 6, "warm_up_epochs": 4, "learning_rate": 1e-3},
+    "lbe": {
+        "least_steps": 1,
+        "epochs": 6,
+        "pretraining_steps": 60,
+        "steps_per_round": 5,
+        "batch_size": 128,
+    },
+    "mpe-pu": {"least_steps": 1, "epochs": 6, "warm_up_epochs": 4, "learning_rate": 1e-3},
     "nnpu": NETWORK,
     "p3mix": NETWORK | {"epochs": 20},
     "pan": NETWORK | {"epochs": 12},
@@ -46,6 +58,7 @@ FAST = {
     "puet": {"n_estimators": 20},
     "pul-cpbf": NETWORK | {"epochs": 10, "fence_epochs": 6},
     "pulda": {
+        "least_steps": 1,
         "epochs": 3,
         "warm_up_epochs": 8,
         "warm_up_learning_rate": 1e-3,
