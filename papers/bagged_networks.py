@@ -27,7 +27,7 @@ from recoup._core.constraints import (
 from recoup._core.optional import require
 from recoup._core.random import as_generator
 from recoup.exceptions import InvalidInputError
-from recoup.learners.given_rows import checked_labels
+from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.area import aul
 from recoup.scores.folds import bundle_rows
 
@@ -174,15 +174,19 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         self.backend = backend
         self.random_state = random_state
 
-    def fit(self, X: Any, s: ArrayLike) -> BaggedNetworks:
+    def fit(
+        self, X: Any, s: ArrayLike | None = None, *, y: ArrayLike | None = None
+    ) -> BaggedNetworks:
         """Train all members and score each row by those that have not seen it.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
             Numbers, without gaps.
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
+        y : array-like of shape (n,), optional
+            Another name for s.
 
         Returns
         -------
@@ -191,7 +195,7 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         """
         caller = "BaggedNetworks.fit"
         check_parameters(self, caller)
-        labels = checked_labels(s, caller)
+        labels = checked_labels(labels_by_name(s, y, self), caller)
         X = validate_data(self, X, dtype=np.float64)
         check_same_length(X, labels, "X and s", caller)
         labeled = labels == 1
@@ -277,21 +281,31 @@ class BaggedNetworks(ClassifierMixin, BaseEstimator):
         """
         return (self.predict_proba(X)[:, 1] > 0.5).astype(int)
 
-    def score(self, X: Any, s: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Any,
+        s: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y: ArrayLike | None = None,
+    ) -> float:
         """Return the area under the lift curve (AUL), for which no prior is needed.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-        s : array-like of shape (n,)
+        s : array-like of shape (n,), optional
             1 labeled positive, 0 unlabeled, -1 known negative.
         sample_weight : array-like of shape (n,), optional
             Row weights.
+        y : array-like of shape (n,), optional
+            Another name for s.
 
         Returns
         -------
         float
         """
+        s = labels_by_name(s, y, self, "score")
         return aul(s, self.predict_proba(X)[:, 1], sample_weight=sample_weight)
 
     def __sklearn_tags__(self) -> Any:

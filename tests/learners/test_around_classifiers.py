@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from recoup.exceptions import InvalidInputError
+from recoup.learners import two_step
 from recoup.learners.around_classifiers import class_weights, fitted_clone, logits, margins
 from recoup.learners.bagging import BaggingPU
 from recoup.learners.elkan_noto import ElkanNoto
@@ -26,6 +27,7 @@ from recoup.learners.propensity_weighted import PropensityWeighted
 from recoup.learners.sar_em import SAREM
 from recoup.learners.two_step import TwoStep
 from recoup.learners.weighted import Weighted
+from recoup.priors._solvers.transform import sparse_logistic
 
 LEARNERS = {
     "naive": Naive(0.3),
@@ -50,6 +52,11 @@ def rows(n=400, seed=0):
     return X, np.where(rng.random(n) < 0.4, y, 0), y
 
 
+def with_known_negatives(X, s, y):
+    """Rows where positives would be expected, and of which it is known that they are none."""
+    return np.vstack([X, np.full((2, 3), 9.0)]), np.append(s, [-1, -1]), np.append(y, [0, 0])
+
+
 def fitted(name, X, s, y, **settings):
     model = clone(LEARNERS[name]).set_params(random_state=0, **settings)
     return model.fit(X, s, y_true=y) if name == "oracle" else model.fit(X, s)
@@ -72,26 +79,34 @@ def test_frames_and_lists_are_rows(name):
 
 @EACH
 @pytest.mark.parametrize("kind", [csr_matrix, csr_array, coo_array])
-def test_sparse_rows(name, kind):
+def test_sparse_rows(name, kind, monkeypatch):
     X, s, y = rows()
     cut = np.where(np.abs(X) < 0.3, 0.0, X)
     model = fitted(name, kind(cut), s, y)
     scores = model.decision_function(kind(cut))
     assert np.mean((scores > 0) == y) > 0.85
-    known = np.append(s, [-1, -1])
-    more = kind(np.vstack([cut, np.full((2, 3), 9.0)]))
-    again = fitted(name, more, known, np.append(y, [0, 0]))
-    np.testing.assert_allclose(again.decision_function(kind(cut)), scores)
+    more, known, true = with_known_negatives(cut, s, y)
+    again = fitted(name, kind(more), known, true).decision_function(kind(more))
+    # Rocchio's angles are between rows that are centered, but for sparse ones.
+    angles = two_step.nearer_to_unlabeled
+    monkeypatch.setattr(
+        two_step, "nearer_to_unlabeled", lambda X, *of_rows: angles(csr_matrix(X), *of_rows)
+    )
+    dense = fitted(name, more, known, true, classifier=sparse_logistic())
+    np.testing.assert_allclose(again, dense.decision_function(more), rtol=1e-6)
+    assert again[-1] < model.decision_function(kind(more))[-1]
 
 
 @EACH
-def test_known_negatives_of_a_frame_are_left_out(name):
+def test_known_negatives_of_a_frame_teach(name):
     X, s, y = rows()
-    expected = fitted(name, X, s, y).decision_function(X)
+    more, known, true = with_known_negatives(X, s, y)
+    expected = fitted(name, more, known, true).decision_function(more)
     for make in (pd.DataFrame, pl.DataFrame):
-        frame = make({c: np.append(X[:, i], 9.0) for i, c in enumerate("abc")})
-        model = fitted(name, frame, np.append(s, -1), np.append(y, 0))
-        np.testing.assert_allclose(model.decision_function(frame)[:-1], expected)
+        frame = make({column: more[:, number] for number, column in enumerate("abc")})
+        model = fitted(name, frame, known, true)
+        np.testing.assert_allclose(model.decision_function(frame), expected)
+    assert expected[-1] < fitted(name, X, s, y).decision_function(more)[-1]
 
 
 @EACH

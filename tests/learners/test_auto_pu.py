@@ -305,6 +305,7 @@ def test_trees_of_numpy_learn_what_those_of_numba_do():
     # The same trees are asked alike by either engine.
     swapped = PUET(alpha, engine="numba").fit(X, s)
     for name in (
+        "cut_",
         "tree_roots_",
         *(f"node_{part}_" for part in ("features", "thresholds", "rights", "shares", "votes")),
     ):

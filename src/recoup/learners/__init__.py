@@ -122,7 +122,7 @@ def make(key: str, preset: str | None = None, **params: Any) -> PULearner:
     >>> make("pu-aul", alpha=0.3)
     PUAUL(alpha=0.3)
     >>> make("puet", preset="pubench", max_depth=10)
-    PUET(guard='warn', max_depth=10, n_estimators=30)
+    PUET(guard='warn', max_depth=10, n_estimators=30, threshold='own')
     """
     from recoup._core import registry as _registry
 
@@ -149,8 +149,8 @@ def presets(key: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> presets("puet")["pubench"]
-    'with the training settings of the PU-Bench release: n_estimators=30 (100), max_depth=30 (None)'
+    >>> presets("puet")["pubench"].split(": ")[1]
+    "n_estimators=30 (100), max_depth=30 (None), threshold='own' ('alpha')"
     """
     import inspect
 

@@ -15,9 +15,10 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.constraints import (
     N_JOBS,
     SCHEME,
-    Anything,
+    Checked,
     Constraints,
     Flag,
+    Instance,
     Nothing,
     WholeNumber,
 )
@@ -215,9 +216,9 @@ class AutoPU(PULearner):
     )
     constraints: ClassVar[Constraints] = {
         "scheme": SCHEME,
-        "candidates": Anything(),
+        "candidates": Checked(chosen_candidates),
         "n_folds": WholeNumber(FEWEST_FOLDS),
-        "checkpoint": Anything(),
+        "checkpoint": Instance((str, Path), "a folder, as a str or a Path") | Nothing(),
         "n_jobs": N_JOBS,
         "progress": Flag() | Nothing(),
     }
@@ -257,10 +258,6 @@ class AutoPU(PULearner):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def _check_settings(self, caller: str) -> None:
-        super()._check_settings(caller)
-        chosen_candidates(self.candidates, caller)
 
     def _fit_rows(self, X: Any, s: Any, **per_row: Any) -> Self:
         self.encoding_ = None

@@ -102,8 +102,14 @@ class FittedCandidate:
 
 def chosen_candidates(names: str | Sequence[str], caller: str) -> tuple[Candidate, ...]:
     """Return the candidates of these names; ``"auto"`` stands for those tried by default."""
+    given = [names] if isinstance(names, str) else names
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise InvalidInputError(
+            f"{caller} needs candidates to be 'auto', or a list of names. Got {brief(names)}. "
+            f"Pass ['logistic', 'puet'], for example."
+        )
     keys: list[str] = []
-    for name in [names] if isinstance(names, str) else list(names):
+    for name in given:
         keys += DEFAULT if name == "auto" else [name]
     if not keys:
         raise InvalidInputError(
@@ -190,7 +196,7 @@ def _candidate(key: str, caller: str) -> Candidate:
     if key not in usable:
         names = (*KNOWN, *usable)
         raise InvalidInputError(
-            f"{caller} knows no candidate {brief(key)!r}.{did_you_mean(str(key), names)} "
+            f"{caller} needs candidates that exist. Got {brief(key)!r}.{did_you_mean(key, names)} "
             f"Choose among {', '.join(KNOWN)} and the keys of recoup list learners."
         )
     return Candidate(key, partial(_registered, key))
