@@ -19,8 +19,6 @@ import typer
 from recoup.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-# In one process of several: building the site takes most of a minute.
-pytestmark = pytest.mark.xdist_group("site")
 # What a browser fetches by itself when it shows a page.
 FETCHED = {
     "script": "src",
