@@ -466,6 +466,7 @@ def test_tables_exported_with_the_names_of_before_are_ranked_and_shown(tmp_path,
     [
         "definition = '{'",
         "definition = 'null'",
+        "definition = json_set(definition, '$.file', 3)",
         "definition = x'00ff'",
         "definition = replace(definition, 'iris', 'wine')",
         "definition = CAST(x'7b22ff' AS TEXT)",

@@ -143,8 +143,9 @@ def test_commands_say_how_far_labels_can_be_relied_on(folder, word):
         "biased": "Reliability: do not rely on this (red). The labeled rows are said not to be",
         "unknown": "Reliability: use with care (amber). Nobody has said how labels came about. "
         "What the numbers could be includes labels that favor high or low scores, with odds up to "
-        "5 times as high at one end as at the other. Checking about 120 rows by hand would settle "
-        "it (recoup audit plan).",
+        "5 times as high at one end as at the other. Rows checked by hand tell, about 120 to "
+        "begin with (recoup audit plan). If the labeled rows are a random sample of the positives, "
+        'say so: labels_are="random", or --labels-are random.',
     }
     assert expected[word] in text
     odds = {"random": "", "biased": "odds of up to 20", "unknown": "odds of up to 5"}[word]

@@ -300,5 +300,5 @@ def test_flags_are_read_as_people_write_them(word, value):
 
 def test_what_is_no_flag_is_refused_before_rows_are_read(tmp_path):
     command = ("fit", "none.csv", "--label", "flag", "--out", tmp_path / "m", "--alpha", "0.2")
-    result = run(*command, "--set", "standardize=maybe", code=2)
+    result = run(*command, "--learner", "nnpu", "--set", "standardize=maybe", code=2)
     assert "needs standardize to be True or False. Got 'maybe'" in result.stderr

@@ -145,6 +145,8 @@ def test_a_stopped_run_goes_on_and_another_one_starts_anew(folder, monkeypatch):
 
     (folder / "raw2.csv").write_bytes((folder / "raw.csv").read_bytes())
     arguments = ("run", folder / "raw2.csv", "--label", "flagged", "--out", folder / "stopped")
+    # Said both times: alpha, with which the AUC is recovered, goes by it.
+    arguments += ("--labels-are", "random")
     fits = []
     fit = auto_pu.fit_candidate
 
@@ -164,7 +166,7 @@ def test_a_stopped_run_goes_on_and_another_one_starts_anew(folder, monkeypatch):
     assert len(fits) == 3 + 4
     first = json.loads((folder / "stopped" / "summary.json").read_text())
     assert not (folder / "stopped" / "finished-folds").exists()
-    other = run(*arguments, "--queue", 30, "--labels-are", "random")
+    other = run(*arguments, "--queue", 30)
     assert "another table or with other options" in " ".join(other.stderr.split())
     second = json.loads((folder / "stopped" / "summary.json").read_text())
     assert second["called_positive"] == 30

@@ -119,7 +119,9 @@ def test_fit_tells_epochs_and_folds_but_not_beside_json(
     options += ["--out", tmp_path / "model", "--scores", tmp_path / "scores.csv"]
     found = run("fit", rows, *options, *(["--json"] if quiet else []))
     assert found.exit_code == 0, found.output
-    assert len(started) == (0 if quiet else 1)
+    # One line while it trains, with what is scored in it, and one while it measures the quality.
+    lines = [] if quiet else ["Training nnpu on rows.csv", "Measuring nnpu on held-out rows"]
+    assert [bar.tasks[0].description for bar in started] == lines
     expected = {("Training nnpu", 3), ("Scoring rows with NNPU", 5)}
     assert expected <= {*told} if not quiet else not told
     assert (found.stderr == "") == quiet

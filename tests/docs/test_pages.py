@@ -14,12 +14,15 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
-from recoup import load_example
+from recoup import learners, load_example
 from recoup.bench import Plan
 from recoup.cli import app
 
@@ -38,6 +41,8 @@ NOT_RUN = {
     "--out second.csv": "needs answers of people",
     "recoup audit evaluate mails.parquet to_check.csv second.csv --score score_boosting --label "
     "flagged --report page.html": "needs answers of people",
+    "recoup audit evaluate recoup-run/scores.parquet recoup-run/to_check.csv": "needs answers of "
+    "people",
     "recoup bench run smoke": "takes minutes",
     "recoup bench report smoke.sqlite --out site": "needs that run",
     "recoup bench run pubench-conventional --gpu --limit 8h": "needs a GPU, and a night",
@@ -60,6 +65,22 @@ def steps(block: str) -> list[tuple[str, str]]:
     return [tuple(part.split("\n", 1)) for part in parts]
 
 
+def write_tables_of_readers() -> None:
+    """Write the raw tables that pages take from their readers."""
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.4
+    marked = y & (rng.random(200) < 0.6)
+    amount = rng.normal(100.0 + 80.0 * y, 30.0).round(2)
+    payment = [f"P{row:03d}" for row in range(200)]
+    flagged = np.where(marked, "yes", "")
+    pd.DataFrame({"payment": payment, "amount": amount, "flagged": flagged}).to_csv(
+        "payments.csv", index=False
+    )
+    fine = ~y & (rng.random(200) < 0.1)
+    outcome = np.where(marked, "fraud", np.where(fine, "checked, fine", ""))
+    pd.DataFrame({"amount": amount, "outcome": outcome}).to_csv("claims.csv", index=False)
+
+
 CONSOLE = [
     pytest.param(page, block, id=f"{page.stem}-{number}")
     for page in PAGES
@@ -73,6 +94,10 @@ def test_commands_print_what_the_page_shows(page, block, tmp_path, monkeypatch, 
     monkeypatch.setenv("COLUMNS", "88")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     shutil.copy(load_example().path, "mails.parquet")
+    if page.stem == "run":
+        write_tables_of_readers()
+        few = partial(learners.AutoPU, candidates=["logistic", "boosting"], n_folds=2)
+        monkeypatch.setattr(learners, "AutoPU", few)
     for plan in blocks(page, "yaml")[:1]:
         Path("plan.yaml").write_text(plan)
     assert steps(block), "a console block starts each command with $"

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-import recoup.evaluation  # noqa: F401  takes DEFAULT_BINS before a test changes it
 from recoup.cli import app
 from recoup.cli._features import read_labels
 from recoup.data.readers import read_columns, read_table
+from recoup.evaluation import evaluate  # takes DEFAULT_BINS before a test changes it
 from recoup.exceptions import InvalidInputError
+from recoup.priors import estimate
 from recoup.scores import ScoreTable, counting
 
 
@@ -397,8 +398,10 @@ def test_missing_labels(make):
 @every_engine
 def test_one_row(make):
     frame = make({"s": [1], "p": [0.5]})
-    message = refusal(ScoreTable.from_frame, frame, label="s", score="p")
-    assert "0 unlabeled" in message
+    table = ScoreTable.from_frame(frame, label="s", score="p")
+    assert (table.n_labeled, table.n_unlabeled, table.scores.tolist()) == (1.0, 0.0, [0.5])
+    assert "0 unlabeled" in refusal(evaluate, table, alpha=0.3)
+    assert "0 unlabeled" in refusal(estimate, table)
 
 
 @every_engine

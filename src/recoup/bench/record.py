@@ -149,7 +149,10 @@ def is_whole(run: Any, definition: Any) -> bool:
     if hashlib.sha256(definition.encode("utf-8", "replace")).hexdigest()[:16] == run:
         return True
     try:
-        return bool(hashed(json.loads(definition)) == run)
+        read = json.loads(definition)
+        if not isinstance(read, dict) or not isinstance(read.get("file") or {}, dict):
+            return False
+        return bool(hashed(read) == run)
     except (ValueError, RecursionError):
         return False
 

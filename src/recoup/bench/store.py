@@ -237,7 +237,18 @@ class Store:
         return found
 
     def why_empty(self, command: str) -> str:
-        """Say why a command finds no run, and what else there is."""
+        """Say why a command finds no run, and what else there is.
+
+        Parameters
+        ----------
+        command : str
+            What the sentence begins with.
+
+        Returns
+        -------
+        str
+            The sentence, with what is left out and where runs may still be.
+        """
         other = [f"{n:,} runs are {reason}" for reason, n in self.left_out().items()]
         held = f": {', '.join(other)}" if other else ""
         lost = ""

@@ -61,6 +61,9 @@ class Auto(Combination):
         1.0 if every label is right. With ``"estimate"`` beta is estimated beside alpha. With None
         alpha is the same as with ``"estimate"``, but the beta of the result is 1.0 unless there
         are clear signs of wrong labels.
+    labels_are : {"unknown", "random", "biased"}, default="unknown"
+        How labels came about. :meth:`fit` allows for labels that favor some positives, unless
+        they are said to be a random sample. From scores it changes nothing.
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         How ``fit`` turns features into scores. Every row is scored by a classifier that was
         fitted on other rows. ``"auto"`` reads several classifiers and their average, or logistic
@@ -75,9 +78,6 @@ class Auto(Combination):
         classifier fitted anew. None: no interval.
     n_draws : int, default=500
         How many times rows are drawn for the interval. More draws make it steadier and slower.
-    labels_are : {"unknown", "random", "biased"}, default="unknown"
-        How labels came about. :meth:`fit` allows for labels that favor some positives, unless
-        they are said to be a random sample. From scores it changes nothing.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
     random_state : int, Generator, RandomState or None, default=0
