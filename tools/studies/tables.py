@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from recoup._core.files import write_file
+from recoup.exceptions import InvalidInputError
 
 FOLDER = Path("build/tables")
 RESULTS = Path("docs/which-table-learner.parquet")
@@ -240,7 +241,11 @@ def run_cell(cell: Cell) -> list[dict[str, Any]]:
     if cell.alpha == "estimated":
         from recoup.priors import estimate
 
-        alpha = estimate(task.s, X=task.X, random_state=cell.seed, beta=1.0).alpha
+        try:
+            alpha = estimate(task.s, X=task.X, random_state=cell.seed, beta=1.0).alpha
+        except InvalidInputError:
+            # Too few labels for an estimate: nobody has an alpha to go by.
+            return []
     rows = []
     for method, say in answers(task, alpha, cell.seed).items():
         started = time.process_time()
