@@ -265,8 +265,23 @@ def test_the_demo_holds_a_raw_table_against_the_truth(tmp_path):
     assert (tmp_path / "bank" / "report.html").exists()
 
 
-@pytest.mark.parametrize("labels_are", ["random", "unknown"])
-def test_an_alpha_for_biased_labels_is_taken_where_it_can_be_meant(labels_are):
+def test_what_is_said_of_the_labels_decides_how_alpha_is_estimated(monkeypatch, tmp_path):
+    from recoup.cli._run_results import found_in
+
+    class Asked(Exception):
+        pass
+
+    def estimate(s, *, labels_are, **options):
+        raise Asked(labels_are)
+
+    monkeypatch.setattr("recoup.priors.estimate", estimate)
+    table = SimpleNamespace(X=np.zeros((2, 1)), s=np.array([0, 1]))
+    for word in ("random", "biased", "unknown"):
+        with pytest.raises(Asked, match=word):
+            found_in(table, {"labels_are": word}, tmp_path, 0)
+
+
+def test_an_alpha_for_biased_labels_is_taken_where_it_can_be_meant():
     from recoup.cli._run_results import _usable_prior
 
     rng = np.random.default_rng(0)
@@ -278,12 +293,12 @@ def test_an_alpha_for_biased_labels_is_taken_where_it_can_be_meant(labels_are):
         prior = SimpleNamespace(
             labels=SimpleNamespace(code="kinds", text=text), alpha=alpha, upper_limit=1.0
         )
-        found, said = _usable_prior(prior, table, labels_are, 0)
-        if labels_are == "unknown" and alpha < 0.5:
+        found, said = _usable_prior(prior, table, 0)
+        if alpha < 0.5:
             assert (found, said) == (prior, text)
         else:
             assert found.alpha < 0.9
             assert said.startswith("Positives come in 2 kinds.")
-            assert "takes them so" in said or "more than the" in said
+            assert "more than the" in said
     nothing = SimpleNamespace(labels=SimpleNamespace(code="cannot-tell", text="So."), alpha=0.2)
-    assert _usable_prior(nothing, table, labels_are, 0) == (nothing, "So.")
+    assert _usable_prior(nothing, table, 0) == (nothing, "So.")

@@ -99,8 +99,9 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     alpha, doubt = given, ""
     if given is None:
         with progress("1 of 3: estimating how many positives hide", quiet):
-            prior = estimate(table.s, X=table.X, random_state=seed)
-            alpha, doubt = _usable_prior(prior, table, settings["labels_are"], seed)
+            said = settings["labels_are"]
+            prior = estimate(table.s, X=table.X, labels_are=said, random_state=seed)
+            alpha, doubt = _usable_prior(prior, table, seed)
     with progress("2 of 3: training on four fifths, scoring the rest", quiet):
         jobs = 2 if len(table.s) > MANY_ROWS and (os.cpu_count() or 1) > 1 else None
         learner = AutoPU(alpha=alpha, checkpoint=folds, n_jobs=jobs, random_state=seed)
@@ -127,37 +128,27 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     )
 
 
-def _usable_prior(
-    prior: PriorEstimate, table: RunTable, labels_are: str, seed: int
-) -> tuple[PriorEstimate, str]:
+def _usable_prior(prior: PriorEstimate, table: RunTable, seed: int) -> tuple[PriorEstimate, str]:
     """Return alpha as it is for random labels where that for biased ones cannot be meant.
 
-    That is so if the user says that labels are random, and if alpha is more than any scores of
-    random labels allow: no metric can then be recovered with it. Last comes what the features
-    say of the labels.
+    That is so if alpha is more than any scores of random labels allow: no metric can then be
+    recovered with it. Last comes what the features say of the labels.
     """
     labels = prior.labels
     said = "" if labels is None else labels.text
     if labels is None or labels.code not in ("kinds", "tilt"):
         return prior, said
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     from recoup.priors import estimate
-    from recoup.scores import crossfit
 
-    found = crossfit(HistGradientBoostingClassifier(), table.X, table.s, random_state=seed)
-    plain = estimate(table.s, found.scores, random_state=seed)
+    plain = estimate(table.s, X=table.X, labels_are="random", random_state=seed)
     most = plain.upper_limit if plain.identified is None else plain.identified[1]
-    finding = said.split(" Alpha allows")[0]
-    if labels_are == "random":
-        return plain, f"{finding} You said that labels are random, and alpha takes them so."
-    if prior.alpha > most:
-        return plain, (
-            f"{finding} Alpha would then be {prior.alpha:.2f}, more than the {most:.2f} from which "
-            f"metrics can be recovered; the numbers here take labels as random. Check rows by hand "
-            f"before you rely on them."
-        )
-    return prior, said
+    if prior.alpha <= most:
+        return prior, said
+    return plain, (
+        f"{said.split(' Alpha allows')[0]} Alpha would then be {prior.alpha:.2f}, more than the "
+        f"{most:.2f} from which metrics can be recovered; the numbers here take labels as random. "
+        f"Check rows by hand before you rely on them."
+    )
 
 
 def _cut(
