@@ -223,7 +223,8 @@ def _about_estimate(evaluation: Evaluation) -> list[tuple[str, str]]:
             (
                 "green",
                 f"{len(estimate.members)} ways to estimate alpha agree well enough: they found "
-                f"{show_range(low, high)}.",
+                f"{show_range(low, high)}. Nearly all of them take labels as a random sample of "
+                f"the positives: this is no sign that they are.",
             )
         )
     return found
