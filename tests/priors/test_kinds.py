@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -19,7 +20,15 @@ from recoup.priors._solvers.like_problems import (
     save_problems,
     weighted_quantiles,
 )
-from recoup.priors.biased_labels import LEVEL, QUANTILES, WAYS, biased_alone, judge, with_labels
+from recoup.priors.biased_labels import (
+    LEVEL,
+    QUANTILES,
+    WAYS,
+    _as_scores_allow,
+    biased_alone,
+    judge,
+    with_labels,
+)
 from recoup.priors.kinds import Kinds, each_kind, find_kinds, propensities
 from recoup.priors.label_readings import evened, joint_share, question, read_labels, shares_of
 from recoup.priors.share_net import QUANTILES as SHARE_QUANTILES
@@ -122,6 +131,21 @@ def test_nothing_found_is_no_evidence_of_random_labels():
     )
     assert found.labels.propensity is None
     assert abs(found.alpha - (kind[s == 0] < 2).mean()) < 0.06
+
+
+def test_alpha_stays_within_what_scores_allow_where_nothing_speaks_against_random_labels():
+    X, s, _ = two_kinds((0.3, 0.3), n_each=150, n_negative=400)
+    found = estimate(s, X=X, **FAST)
+    assert found.labels.code == "cannot-tell"
+    most = found.identified[1]
+    assert found.alpha <= max(most, found.members["if random"])
+    above = replace(found, alpha=0.9, interval=(0.8, 0.95))
+    kept = _as_scores_allow(above, 0.2)
+    assert (kept.alpha, kept.interval) == (most, (most, 0.95))
+    # An estimate for random labels that is above is left to itself.
+    assert _as_scores_allow(above, 0.85).alpha == 0.85
+    unknown = replace(above, identified=None)
+    assert _as_scores_allow(unknown, 0.2) is unknown
 
 
 def test_few_labels_allow_for_much():

@@ -174,7 +174,8 @@ def _looked(
     verdict = judge(random, readings.values, known_biased=known_biased)
     moved = _allowing_for(estimate, verdict, readings)
     if verdict.p_value > LEVEL:
-        return _cannot_tell(moved, verdict, readings.divisions)
+        allowed = moved if known_biased else _as_scores_allow(moved, estimate.alpha)
+        return _cannot_tell(allowed, verdict, readings.divisions)
     shown = _shown(readings.divisions)
     if verdict.ways["kinds"] < verdict.ways["clear"] + verdict.ways["doubtful"] or shown is None:
         return _tilted(moved, verdict)
@@ -224,6 +225,19 @@ def _allowing_for(estimate: PriorEstimate, verdict: Verdict, readings: Readings)
         members=members,
         interval_method=estimate.interval_method and "learned",
     )
+
+
+def _as_scores_allow(estimate: PriorEstimate, random: float) -> PriorEstimate:
+    """Keep alpha where random labels could have left these scores, as nothing speaks against them.
+
+    No metric can be recovered with more. The interval stays, as it allows for labels that favor
+    some positives.
+    """
+    if estimate.identified is None or estimate.alpha <= max(estimate.identified[1], random):
+        return estimate
+    most = max(float(estimate.identified[1]), random)
+    interval = estimate.interval and (min(estimate.interval[0], most), estimate.interval[1])
+    return replace(estimate, alpha=most, interval=interval)
 
 
 def _shown(divisions: Divisions) -> Kinds | None:
