@@ -110,7 +110,7 @@ study-audits: data $(VENV)/.installed
 
 study-priors: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind study
-	$(BIN)/python -m tools.studies.prior_tasks score --kind study
+	$(BIN)/python -m tools.studies.prior_tasks score
 	$(BIN)/python -m tools.studies.priors --write docs/priors-study.md
 	$(BIN)/python -m tools.studies.recovered_auc --write docs/recovered-auc.md
 

@@ -1,4 +1,4 @@
-"""Real PU problems with known alpha and beta, scored honestly: for the study and for training.
+"""Real datasets of the study and of training, and the study's PU problems, scored honestly.
 
 ``python -m tools.studies.prior_tasks pack`` turns the named datasets into plain arrays under
 ``build/priors``; ``... score`` hides labels in them and scores all rows by cross-fitting. Both
@@ -70,7 +70,6 @@ TRAINING: dict[str, str | None] = {
     "transfusion": "zeiberg2020",
     "wilt": "zeiberg2020",
 }
-CLASSIFIERS = ("auto", "logistic", "boosting", "forest", "neighbors", "network")
 
 
 @dataclass(frozen=True)
@@ -173,20 +172,6 @@ def hide_labels(
     return np.concatenate(rows), s
 
 
-def classifier_of(name: str) -> Any:
-    """Return a classifier by name; the package's own names stay as they are."""
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if name == "neighbors":
-        return make_pipeline(StandardScaler(), KNeighborsClassifier(50))
-    if name == "network":
-        return make_pipeline(StandardScaler(), MLPClassifier((20,), alpha=0.1, max_iter=60))
-    return name
-
-
 def score(X: np.ndarray, s: np.ndarray, classifier: str, seed: int) -> np.ndarray:
     """Score all rows out of fold."""
     import warnings
@@ -195,45 +180,7 @@ def score(X: np.ndarray, s: np.ndarray, classifier: str, seed: int) -> np.ndarra
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return honest_scores(X, s, classifier_of(classifier), seed, "study").scores
-
-
-def training_problem(name: str, number: int) -> Problem | None:
-    """One random problem of a training dataset."""
-    rng = stream("training", name, number)
-    X, classes = features(name)
-    if TRAINING[name] is None:
-        kinds, sizes = np.unique(classes, return_counts=True)
-        kinds = kinds[sizes >= 100]
-        n_positive = rng.integers(1, len(kinds))
-        positive = np.isin(classes, rng.permutation(kinds)[:n_positive])
-    else:
-        positive = classes == rng.integers(2)
-    alpha = float(rng.uniform(0.02, 0.9) if rng.random() < 0.7 else np.exp(rng.uniform(-4.6, -1)))
-    noisy = rng.random() < 0.5 and alpha < 0.85
-    beta = float(rng.uniform(max(alpha + 0.1, 0.6), 1.0)) if noisy else 1.0
-    n_labeled = int(np.exp(rng.uniform(np.log(50), np.log(2000))))
-    n_unlabeled = int(np.exp(rng.uniform(np.log(700), np.log(6000))))
-    n_labeled = min(n_labeled, int(positive.sum() * 0.5), int((~positive).sum() * 0.8))
-    found = hide_labels(positive, alpha, beta, n_labeled, n_unlabeled, rng)
-    if found is None or n_labeled < 40:
-        return None
-    rows, s = found
-    classifier = str(rng.choice(CLASSIFIERS))
-    scores = score(X[rows], s, classifier, int(rng.integers(2**31)))
-    y = positive[rows]
-    return Problem(
-        f"{name}-{number}",
-        name,
-        classifier,
-        float(y[s == 0].mean()),
-        float(y[s == 1].mean()),
-        number,
-        rows,
-        s,
-        y,
-        scores,
-    )
+        return honest_scores(X, s, classifier, seed, "study").scores
 
 
 def study_problem(
@@ -279,7 +226,7 @@ def save(path: Path, problems: list[Problem]) -> None:
 
 
 def problems(kind: str) -> list[Problem]:
-    """Load all scored problems of a kind, "training" or "study"."""
+    """Load all scored problems of a kind, such as "study"."""
     found = []
     for path in sorted((FOLDER / kind).glob("*.npz")):
         with np.load(path) as stored:
@@ -306,46 +253,45 @@ def problems(kind: str) -> list[Problem]:
     return found
 
 
-def score_all(kind: str, per_dataset: int, seeds: int, jobs: int) -> None:
-    """Make and score the problems of a kind, dataset by dataset."""
+def score_all(seeds: int, jobs: int) -> None:
+    """Make and score the problems of the study, dataset by dataset."""
     from joblib import Parallel, delayed
 
-    names = STUDY if kind == "study" else TRAINING
-    for name in names:
-        path = FOLDER / kind / f"{name}.npz"
+    for name in STUDY:
+        path = FOLDER / "study" / f"{name}.npz"
         if path.exists():
             continue
-        if kind == "study":
-            cells = [
-                (alpha, beta, n, seed)
-                for seed in range(seeds)
-                for n in N_LABELED
-                for beta in BETAS
-                for alpha in ALPHAS
-            ]
-            tasks = [delayed(study_problem)(name, *cell) for cell in cells]
-        else:
-            tasks = [delayed(training_problem)(name, number) for number in range(per_dataset)]
+        cells = [
+            (alpha, beta, n, seed)
+            for seed in range(seeds)
+            for n in N_LABELED
+            for beta in BETAS
+            for alpha in ALPHAS
+        ]
+        tasks = [delayed(study_problem)(name, *cell) for cell in cells]
         found = [p for p in Parallel(n_jobs=jobs)(tasks) if p is not None]
         save(path, found)
-        print(f"{kind}: {name}, {len(found)} problems", file=sys.stderr, flush=True)
+        print(f"study: {name}, {len(found)} problems", file=sys.stderr, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=["pack", "score"])
     parser.add_argument("--kind", choices=["study", "training"], nargs="*")
-    parser.add_argument("--per-dataset", type=int, default=70)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     chosen = parser.parse_args()
+    if chosen.stage == "score":
+        if "training" in (chosen.kind or []):
+            parser.error(
+                "score makes problems of the study; tools.training.view_tasks makes others"
+            )
+        score_all(chosen.seeds, chosen.jobs)
+        return
     for kind in chosen.kind or ["training", "study"]:
-        if chosen.stage == "pack":
-            for name, task in (STUDY if kind == "study" else TRAINING).items():
-                pack(name, task)
-                print(f"packed {name}", file=sys.stderr, flush=True)
-        else:
-            score_all(kind, chosen.per_dataset, chosen.seeds, chosen.jobs)
+        for name, task in (STUDY if kind == "study" else TRAINING).items():
+            pack(name, task)
+            print(f"packed {name}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,6 @@ SIMULATED_SHARE = 0.15
 THRESHOLD_SHARE = 0.25
 CLEAN_SHARE = 0.5
 FEWEST_LABELED, FEWEST_UNLABELED = 20, 300
-ALL_SCORES = (*VIEWS, "taught", "weak")
 
 
 @dataclass(frozen=True, eq=False)
