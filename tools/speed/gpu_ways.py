@@ -1,6 +1,7 @@
 """Which ways of computing make an epoch of the small networks faster on a GPU?
 
     python -m tools.speed.gpu_ways
+    python -m tools.speed.gpu_ways cifar10 --ways bfloat16 "single precision"
 
 nnPU with the settings of PU-Bench, on made-up rows of the shapes of MNIST, CIFAR-10, the Alzheimer
 slices and Connect-4; the fastest epoch after the first. Ways that are not recoup's are put in place
@@ -9,6 +10,7 @@ for the time of a fit.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -66,22 +68,16 @@ def plain_products() -> Iterator[None]:
 
 
 @contextmanager
-def half() -> Iterator[None]:
-    """Compute scores in bfloat16."""
+def products(rounded: bool) -> Iterator[None]:
+    """Round what networks multiply to bfloat16 for all rows, or for none."""
     import torch
 
-    from recoup.learners._training import loop, networks, stages
+    from recoup.learners._training import networks
 
-    plain = networks.scores_of
+    def chosen(rows: Any) -> Any:
+        return torch.autocast("cuda", torch.bfloat16, enabled=rounded, cache_enabled=False)
 
-    def scores_of(network: Any, rows: Any) -> Any:
-        with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
-            return plain(network, rows).float()
-
-    with (
-        mock.patch.object(stages, "scores_of", scores_of),
-        mock.patch.object(loop, "scores_of", scores_of),
-    ):
+    with mock.patch.object(networks, "rounded_products", chosen):
         yield
 
 
@@ -112,7 +108,8 @@ WAYS: dict[str, Callable[[], Any]] = {
     "cuDNN searches": searched,
     "channels last": lambda: layout("channels_last"),
     "channels first": lambda: layout("contiguous_format"),
-    "bfloat16": half,
+    "bfloat16": lambda: products(rounded=True),
+    "single precision": lambda: products(rounded=False),
     "patches": patches,
 }
 
@@ -138,10 +135,14 @@ def seconds(name: str) -> float:
 
 
 def main() -> None:
-    for name in ROWS:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="by default all of them")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    asked = parser.parse_args()
+    for name in asked.rows or ROWS:
         usual = None
-        for way, inside in WAYS.items():
-            with inside():
+        for way in asked.ways:
+            with WAYS[way]():
                 took = seconds(name)
             usual = usual or took
             print(f"{name:10} {way:27} {took:.4f} s, {took / usual:.2f} times", flush=True)

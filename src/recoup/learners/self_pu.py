@@ -14,7 +14,7 @@ from recoup._core.checks import FloatArray, brief
 from recoup._core.constraints import Constraints, Flag, Number, Several, WholeNumber, Words
 from recoup.exceptions import InvalidInputError
 from recoup.learners._training.loop import Select, TorchPULearner
-from recoup.learners._training.networks import scores_of
+from recoup.learners._training.networks import rounded_products, scores_of
 from recoup.learners._training.risks import entropies, margin_loss
 from recoup.learners._training.stages import Batch, Stage, TrainingRows, cosine, in_turns, layout_of
 from recoup.learners._training.teachers import follow, predicted, running_mean, teacher_of
@@ -109,8 +109,9 @@ def effects_on_entropy(
         name: weight - rate * step
         for (name, weight), step in zip(known.items(), steps, strict=True)
     }
-    after = functional_call(network, moved, (outside,)).reshape(len(outside))
-    (effects,) = torch.autograd.grad(-2 * entropies(after).mean(), weights)
+    with rounded_products(outside):
+        after = functional_call(network, moved, (outside,)).reshape(len(outside))
+    (effects,) = torch.autograd.grad(-2 * entropies(after.to(outside.dtype)).mean(), weights)
     return effects.detach()
 
 

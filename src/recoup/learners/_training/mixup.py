@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recoup.exceptions import InvalidInputError
-from recoup.learners._training.networks import scores_of
+from recoup.learners._training.networks import rounded_products, scores_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -71,8 +71,9 @@ def mixed_scores(
 
     hook = layer.register_forward_pre_hook(mix)
     try:
-        both = network(torch.cat([rows, others]))
+        with rounded_products(rows):
+            both = network(torch.cat([rows, others]))
     finally:
         hook.remove()
-    found: Tensor = both.reshape(len(rows))
+    found: Tensor = both.reshape(len(rows)).to(rows.dtype)
     return found

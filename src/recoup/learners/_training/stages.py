@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
 from recoup.exceptions import InvalidInputError
-from recoup.learners._training.networks import SMALL_SIDE, scores_of
+from recoup.learners._training.networks import scores_of, small_and_grey
 from recoup.learners._training.places import as_often
 from recoup.learners._training.risks import share_of_known
 from recoup.learners._training.row_weights import some_weights, urn
@@ -557,5 +557,4 @@ def layout_of(rows: Tensor) -> Any:
 
     if rows.dim() != 4:
         return torch.contiguous_format
-    small_and_grey = rows.shape[1] == 1 and max(rows.shape[2:]) <= SMALL_SIDE
-    return torch.contiguous_format if small_and_grey and rows.is_cuda else torch.channels_last
+    return torch.contiguous_format if small_and_grey(rows) and rows.is_cuda else torch.channels_last
