@@ -122,6 +122,8 @@ Where this differs from the paper:
   several methods are not the named one. A model that calls all rows one class is not cut anew.
 - ADNI is split by image as in the paper, so that images of one patient are on both sides.
 - Times and memory are those of recoup on the devices named below.
+- On a GPU, networks for CIFAR-10 and ADNI round what they multiply to bfloat16; in runs that
+  finished before 2026-11-19 (column `finished`) they did not, and took half as long again.
 - Figures 3 and 9 to 11 are lines and not radar charts: the area of a radar chart depends on the
   order of its spokes, and eighteen polygons cover each other. The length of a line is the distance
   between a method's best and worst metric.{variants}
