@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -30,6 +30,7 @@ help:
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
+	@echo 'make study-guard   whether fits that fail say so: hours, goes on where it stopped'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
 	@echo 'make house         count how easily somebody new finds their way in the code'
@@ -122,9 +123,18 @@ study-auto: data $(VENV)/.installed
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md
 
-study-tables: data $(VENV)/.installed
-	$(BIN)/python -m tools.studies.tables run
+# On more cores: python -m tools.studies.tables run --jobs 16 --limit 500.
+study-tables: data $(VENV)/.installed-torch
+	$(BIN)/python -m tools.studies.packed_tables
+	$(BIN)/python -m tools.studies.tables run --jobs 2
+	$(BIN)/python -m tools.studies.tables add build/tables/found.jsonl
 	$(BIN)/python -m tools.studies.tables write docs/which-table-learner.md
+
+study-guard: data $(VENV)/.installed-torch
+	$(BIN)/python -m tools.studies.packed_tables
+	$(BIN)/python -m tools.studies.learner_guard run --jobs 2
+	$(BIN)/python -m tools.studies.learner_guard add build/learner_guard/found.jsonl
+	$(BIN)/python -m tools.studies.learner_guard write docs/learner-guard.md
 
 # In this order: the combination asks the other two.
 train-priors: data $(VENV)/.installed-torch

@@ -1,236 +1,198 @@
-"""Does a fit that has failed say so, and where do the learners cut?
+"""Does a fit that has failed say so, and does the default rank as boosting does?
 
-    python -m tools.studies.learner_guard run --datasets training    goes on where it stopped
-    python -m tools.studies.learner_guard run --datasets judged
-    python -m tools.studies.learner_guard show
+    python -m tools.studies.packed_tables                                  once, from RECOUP_DATA
+    python -m tools.studies.learner_guard run --jobs 16 --limit 240        goes on where it stopped
+    python -m tools.studies.learner_guard add build/learner_guard/found.jsonl
+    python -m tools.studies.learner_guard write docs/learner-guard.md
 
-Of each dataset 2,000 training rows and 1,000 test rows are drawn, with a given share of positives
-in both. Labels: single sample, three of ten positives, at random; alpha is given as it is. What the
-guard, the cut and the calibration do was chosen on the datasets ``TRAINING``; ``JUDGED`` were named
-before and looked at once. A fit has failed if its AUC on the test rows is below one half by their
-true classes, or if it gives all of them one class.
+Of each table 2,000 training rows and 2,000 test rows are drawn, fewer where it has fewer, with a
+given share of positives in both. Labels: single sample, three of ten positives, at random; alpha is
+given as it is. What the guard, the cut and the calibration do was chosen on the tables
+``TRAINING``; ``JUDGED`` has none of them.
+
+Written down before the run. A fit has failed if its AUC on the test rows is below one half by their
+true classes, or if it gives all of them one class; no fit may fail without a ``LearnerWarning``. In
+each cell, a table with a share of positives, the AUC of AutoPU, mean over seeds, is to be at most
+0.02 below that of boosting on labeled against unlabeled rows.
+
+``run`` needs numpy, scipy, scikit-learn and torch alone. Fits are in an order of which any
+beginning spreads over tables, shares and learners; AutoPU and boosting are finished first.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import os
 import time
 import warnings
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-STORE = Path(os.environ.get("RECOUP_STUDY", "build/priors")).parent / "learner_guard"
+from recoup._core.random import named_rng
+from tools.studies.many_cores import Piece, finished, spread, work_through
+from tools.studies.packed_tables import (
+    NAMES,
+    PACKED,
+    TWO_LETTERS,
+    PackedTable,
+    read_table,
+    table_of,
+)
+
+FOUND = Path("build/learner_guard/found.jsonl")
 TRAINING = ("wilt", "thyroid_ann", "shuttle", "letter", "hapt_features", "gas_drift_8of10")
-JUDGED = ("landsat", "page_blocks", "pendigits", "anuran", "spambase", "bank")
+JUDGED = tuple(name for name in NAMES if name != TWO_LETTERS)
 PREVALENCES = (0.02, 0.1, 0.3, 0.6)
-N_TRAIN, N_TEST, LABEL_FREQUENCY = 2000, 1000, 0.3
+SEEDS = (1, 2, 3, 4, 5)
+N_TRAIN, N_TEST, LABEL_FREQUENCY = 2000, 2000, 0.3
+FEWEST_LABELS, FEWEST_TESTED = 3, 4
+DEFAULT, BASELINE = "auto-pu", "boosting"
 # Learners around a classifier, which is boosting as a user would take it.
 WRAPPERS = ("naive", "weighted", "elkan-noto", "bagging-pu", "two-step")
-CLASSICAL = (*WRAPPERS, "puet", "pu-auc", "pu-aul")
+CLASSICAL = (*WRAPPERS, "puet", "pu-auc", "pu-aul", "sar-em")
 NETWORKS = (
     *("nnpu", "upu", "pusb", "vpu", "mpe-pu", "dist-pu", "pulda", "lbe"),
-    *("self-pu", "p3mix", "robust-pu", "holistic-pu", "lagam", "pul-cpbf"),
-    *("vae-pu", "pan", "cgenpu"),
+    *("p3mix", "robust-pu", "holistic-pu", "lagam", "pul-cpbf"),
 )
-BASELINE = "boosting"
-# Names of learners with other settings than their own.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"{key}, own": (key, {"probabilities": "own"}) for key in WRAPPERS},
-    **{f"{key}, logistic": (key, {"classifier": "logistic"}) for key in WRAPPERS},
-    **{
-        f"{key}, logistic own": (key, {"classifier": "logistic", "probabilities": "own"})
-        for key in WRAPPERS
-    },
-    **{f"{key}, alpha": (key, {"threshold": "alpha"}) for key in (*CLASSICAL, *NETWORKS)},
-    **{f"{key}, f1": (key, {"threshold": "f1"}) for key in (*CLASSICAL, *NETWORKS)},
-    **{
-        f"{key}, calibrated": (key, {"probabilities": "calibrated"})
-        for key in ("bagging-pu", "puet", *NETWORKS)
-    },
-    "puet, own cut": ("puet", {"threshold": "own"}),
-}
+# They take a minute and more.
+SLOW = ("self-pu", "vae-pu", "pan", "cgenpu")
+LEARNERS = (DEFAULT, BASELINE, *CLASSICAL, *NETWORKS, *SLOW)
 
 
-def rows_of(dataset: str, prevalence: float, seed: int) -> dict[str, Any]:
+def rows_of(table: PackedTable, prevalence: float, name: str, seed: int) -> dict[str, Any]:
     """Return PU training rows and test rows with a share of positives."""
-    from recoup.data import load, preprocess
-
-    found = load(dataset)
-    X = found.X
-    if not (isinstance(X, np.ndarray) and X.dtype.kind in "fiu"):
-        (ready,) = preprocess(found)
-        X = ready.X
-    X, y = np.asarray(X, float), np.asarray(found.y_true).astype(int)
-    rng = np.random.default_rng([seed, round(1000 * prevalence)])
-    kinds = [rng.permutation(np.flatnonzero(y == kind)) for kind in (0, 1)]
+    rng = named_rng(seed, "learner guard", name, str(prevalence))
+    kinds = [rng.permutation(np.flatnonzero(table.y == kind)) for kind in (0, 1)]
     # Smaller samples where there are too few rows of one class.
     most = [len(kinds[0]) / (1 - prevalence), len(kinds[1]) / prevalence]
     factor = min(1.0, *(each / (N_TRAIN + N_TEST) for each in most))
     parts = []
     for n in (int(N_TRAIN * factor), int(N_TEST * factor)):
-        n_positive = max(round(prevalence * n), 4)
+        n_positive = max(round(prevalence * n), FEWEST_TESTED)
         taken = (n - n_positive, n_positive)
         parts.append(np.concatenate([kinds[kind][: taken[kind]] for kind in (0, 1)]))
         kinds = [kinds[kind][taken[kind] :] for kind in (0, 1)]
     train, test = (rng.permutation(part) for part in parts)
-    positive = np.flatnonzero(y[train] == 1)
+    positive = np.flatnonzero(table.y[train] == 1)
     s = np.zeros(len(train), int)
-    n_labeled = max(round(LABEL_FREQUENCY * len(positive)), 3)
+    n_labeled = max(round(LABEL_FREQUENCY * len(positive)), FEWEST_LABELS)
     s[rng.choice(positive, n_labeled, replace=False)] = 1
-    return {
-        "X": X[train],
-        "s": s,
-        "alpha": float(y[train][s == 0].mean()),
-        "X_test": X[test],
-        "y_test": y[test],
-    }
+    X, X_test = table.rows(train, test)
+    alpha = float(table.y[train][s == 0].mean())
+    return {"X": X, "s": s, "alpha": alpha, "X_test": X_test, "y_test": table.y[test]}
 
 
-def run_one(job: dict[str, Any]) -> dict[str, Any]:
+def run_one(
+    name: str, prevalence: float, seed: int, learner: str, path: str
+) -> list[dict[str, Any]]:
     """Fit one learner and measure it on rows it has not seen."""
+    table = read_table(name, path) if name in NAMES else table_of(name)
+    rows = rows_of(table, prevalence, name, seed)
+    about = {"table": name, "prevalence": prevalence, "seed": seed, "learner": learner}
+    about |= {"n_labeled": int(rows["s"].sum()), "n": len(rows["s"])}
+    started = time.process_time()
+    try:
+        found = fitted(learner, rows, seed)
+    # What a learner refuses is a result: it is kept, and counted.
+    except Exception as error:
+        found = {"error": f"{type(error).__name__}: {error}"[:200]}
+    return [about | {"error": ""} | found | {"seconds": time.process_time() - started}]
+
+
+def fitted(key: str, rows: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return what a learner reaches on the test rows, and whether it warned."""
     from sklearn.metrics import roc_auc_score
 
     from recoup import learners
     from recoup.exceptions import LearnerWarning
     from recoup.priors._solvers.transform import CLASSIFIERS
 
-    rows = rows_of(job["dataset"], job["prevalence"], job["seed"])
-    classes = rows["y_test"]
-    started = time.perf_counter()
     more: dict[str, Any] = {}
-    if job["learner"] == BASELINE:
-        model = CLASSIFIERS["boosting"]().set_params(random_state=job["seed"])
-        model.fit(rows["X"], rows["s"])
-        scores = model.predict_proba(rows["X_test"])[:, 1]
+    if key == BASELINE:
+        model = CLASSIFIERS["boosting"]().set_params(random_state=seed)
+        scores = model.fit(rows["X"], rows["s"]).predict_proba(rows["X_test"])[:, 1]
         predicted = (scores > 0.5).astype(int)
     else:
-        key, changed = VARIANTS.get(job["learner"], (job["learner"], {}))
-        settings = {"alpha": rows["alpha"], "progress": False} | changed
+        settings: dict[str, Any] = {"alpha": rows["alpha"], "progress": False}
         if key in WRAPPERS:
-            settings = {"classifier": "boosting"} | settings
-        learner = learners.make(key, random_state=job["seed"])
-        known = learner.get_params()
+            settings["classifier"] = "boosting"
+        learner = learners.make(key, random_state=seed)
+        known = learner.get_params(deep=False)
         learner.set_params(**{name: value for name, value in settings.items() if name in known})
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             learner.fit(rows["X"], rows["s"])
         scores = learner.decision_function(rows["X_test"])
         predicted = learner.predict(rows["X_test"])
-        more["warned"] = any(issubclass(one.category, LearnerWarning) for one in caught)
+        warned = any(issubclass(one.category, LearnerWarning) for one in caught)
         health = learner.health_
         assert health is not None
-        more |= {"code": health.code, "retries": list(health.retries), "text": health.text}
-        if hasattr(learner, "predict_proba"):
-            chances = learner.predict_proba(rows["X_test"])[:, 1]
-            more["brier"] = float(np.mean((chances - classes) ** 2))
-    return (
-        job
-        | {
-            "auc": float(roc_auc_score(classes, scores)),
-            "accuracy": float(np.mean(predicted == classes)),
-            "called": float(predicted.mean()),
-            "share": float(classes.mean()),
-            "seconds": time.perf_counter() - started,
-        }
-        | more
-    )
-
-
-def name_of(job: dict[str, Any]) -> str:
-    return "|".join(str(job[part]) for part in ("dataset", "learner", "prevalence", "seed"))
-
-
-def done() -> dict[str, dict[str, Any]]:
-    """Return the results so far, by name."""
-    path = STORE / "results.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    found = [json.loads(line) for line in lines if line.endswith("}")]
-    return {name_of(one): one for one in found if "error" not in one}
-
-
-def run(asked: argparse.Namespace) -> None:
-    """Run what is missing, and write each result down at once."""
-    STORE.mkdir(parents=True, exist_ok=True)
-    groups = {
-        "training": TRAINING,
-        "judged": JUDGED,
-        "classical": (BASELINE, *CLASSICAL),
-        "networks": NETWORKS,
+        more = {"warned": warned, "code": health.code, "retries": len(health.retries)}
+    classes = rows["y_test"]
+    return more | {
+        "auc": float(roc_auc_score(classes, scores)),
+        "accuracy": float(np.mean(predicted == classes)),
+        "called": float(predicted.mean()),
     }
-    datasets, keys = (
-        [name for each in chosen for name in groups.get(each, (each,))]
-        for chosen in (asked.datasets, asked.learners)
+
+
+def pieces(asked: argparse.Namespace) -> list[Piece]:
+    """Return all fits that are asked for, the most telling first."""
+    cells = []
+    for seed in asked.seeds:
+        one_each = list(itertools.product(asked.prevalences, asked.tables))
+        order = named_rng(seed, "learner guard", "order").permutation(len(one_each))
+        cells += [(*one_each[number], seed) for number in order]
+
+    def some(*keys: str) -> list[Piece]:
+        # A cell has all learners after as many rounds; in each round it has another one.
+        found = [
+            (table, prevalence, seed, keys[(number + turn) % len(keys)])
+            for turn in range(len(keys))
+            for number, (prevalence, table, seed) in enumerate(cells)
+        ]
+        return [
+            Piece(", ".join(map(str, arguments)), run_one, (*arguments, str(asked.data)))
+            for arguments in found
+            if arguments[-1] in asked.learners
+        ]
+
+    return spread(
+        (40.0, some(DEFAULT)),
+        (40.0, some(BASELINE)),
+        (4.0, some(*CLASSICAL)),
+        (1.0, some(*NETWORKS)),
+        (0.1, some(*SLOW)),
     )
-    finished, until = done(), time.time() + asked.limit
-    cells = itertools.product(asked.seeds, asked.prevalences, datasets, keys)
-    for seed, prevalence, dataset, learner in cells:
-        job = {"dataset": dataset, "learner": learner, "prevalence": prevalence, "seed": seed}
-        if name_of(job) in finished or time.time() > until:
-            continue
-        try:
-            result = run_one(job)
-        except Exception as error:
-            result = job | {"error": f"{type(error).__name__}: {error}"[:300]}
-        with (STORE / "results.jsonl").open("a") as out:
-            out.write(json.dumps(result) + "\n")
-        print(json.dumps(result), flush=True)
-
-
-def failed(one: dict[str, Any]) -> bool:
-    """Whether a fit is of no use, by the true classes of the test rows."""
-    return bool(one["auc"] < 0.5 or one["called"] in (0.0, 1.0))
-
-
-def tables(datasets: tuple[str, ...]) -> list[str]:
-    """Return a table of learners by prevalence: AUC, share called, failures and warnings."""
-    cells: dict[tuple[str, float], list[dict[str, Any]]] = defaultdict(list)
-    for one in done().values():
-        if one["dataset"] in datasets:
-            cells[one["learner"], one["prevalence"]].append(one)
-    lines = [
-        "| learner | positives | fits | AUC, mean (lowest) | accuracy | called | Brier |"
-        " failed, warned | failed, silent | sound, warned | s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for (learner, prevalence), found in sorted(cells.items()):
-        auc = [one["auc"] for one in found]
-        briers = [one["brier"] for one in found if "brier" in one]
-        brier = f"{np.mean(briers):.3f}" if briers else "-"
-        warned = [(failed(one), one.get("warned", False)) for one in found]
-        counts = [sum(pair == kind for pair in warned) for kind in _KINDS]
-        means = [np.mean([one[name] for one in found]) for name in ("accuracy", "called")]
-        shown = [f"{value:.3f}" for value in means]
-        seconds = f"{np.mean([one['seconds'] for one in found]):.1f}"
-        lines.append(
-            f"| {learner} | {prevalence:g} | {len(found)} | {np.mean(auc):.3f} ({min(auc):.3f}) | "
-            f"{' | '.join(shown)} | {brier} | {' | '.join(map(str, counts))} | {seconds} |"
-        )
-    return lines
-
-
-_KINDS = ((True, True), (True, False), (False, True))
 
 
 def main() -> None:
+    """Run the study, keep its results, or write its page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
-    parser.add_argument("action", choices=("run", "show"))
-    parser.add_argument("--datasets", nargs="+", default=["training"])
-    parser.add_argument("--learners", nargs="+", default=["classical"])
-    parser.add_argument("--prevalences", nargs="+", type=float, default=list(PREVALENCES))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds")
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("--data", type=Path, default=PACKED)
+    running.add_argument("--out", type=Path, default=FOUND)
+    running.add_argument("--tables", nargs="+", default=list(JUDGED))
+    running.add_argument("--learners", nargs="+", default=list(LEARNERS))
+    running.add_argument("--prevalences", nargs="+", type=float, default=list(PREVALENCES))
+    running.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    running.add_argument("--jobs", type=int, default=1)
+    running.add_argument("--limit", type=float, default=float("inf"), help="seconds")
+    commands.add_parser("add").add_argument("found", type=Path)
+    commands.add_parser("write").add_argument("page", type=Path)
     asked = parser.parse_args()
-    if asked.action == "run":
-        run(asked)
+    if asked.command == "run":
+        work_through(pieces(asked), asked.out, jobs=asked.jobs, limit=asked.limit)
         return
-    for title, datasets in (("Training", TRAINING), ("Judged", JUDGED)):
-        print(f"## {title}: {', '.join(datasets)}\n", *tables(datasets), "", sep="\n")
+    from tools.studies.learner_guard_page import add, write
+
+    if asked.command == "add":
+        add(finished(asked.found))
+    else:
+        write(asked.page)
 
 
 _Raw = argparse.RawDescriptionHelpFormatter

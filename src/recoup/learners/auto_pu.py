@@ -166,13 +166,16 @@ class AutoPU(PULearner):
     ranks: a row that no candidate puts lower than another one is not put lower. The decision
     function is that less ``threshold_``.
 
-    Probabilities are isotonic in the combined score: the share of labels, divided by that of the
-    positives that are labeled, with the right mean. They rest on labels being a random sample of
-    the positives.
+    Probabilities rise with the combined score and have the right mean: the share of labels, divided
+    by that of the positives that are labeled, by isotonic regression where labels are many, and by
+    a logistic curve in the logit of the rank where they are few. They rest on labels being a random
+    sample of the positives. Rows above one half are rather positive than not: where classes
+    overlap, they are fewer than alpha says.
 
-    The weight of a candidate falls with its gap to the best one in units of the gap's standard
-    error, from cross-fitted areas between labeled and unlabeled rows. So weights are the shares
-    where labels are few, and the same candidates are best by this area as by the recovered AUC.
+    The weight of a candidate falls with its gap to the best one in units of twice the gap's
+    standard error, from cross-fitted areas between labeled and unlabeled rows. So weights are the
+    shares where labels are few, and the same candidates are best by this area as by the recovered
+    AUC.
 
     Tables with words, dates or flags (pandas, Polars, Arrow, columns by name) are encoded by a
     :class:`recoup.data.ColumnEncoder`; what it leaves out, such as columns that name rows or give

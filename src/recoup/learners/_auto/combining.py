@@ -15,7 +15,10 @@ from recoup._core.checks import FloatArray
 
 # Points of a curve from scores to ranks; between them it is straight.
 MOST_POINTS = 2000
-# A candidate this many standard errors below the best one is left out.
+# Gaps are measured in this many standard errors: on tables of the training, weights nearer to the
+# shares ranked better than those that one standard error makes.
+ERRORS = 2.0
+# A candidate this many such units below the best one is left out.
 CLEARLY_WORSE = 2.0
 N_REPLICATES = 40
 
@@ -96,13 +99,13 @@ def placements_of(labeled: NDArray[np.bool_], scores: FloatArray) -> Placements:
 def weights_from(areas: FloatArray, covariance: FloatArray, shares: FloatArray) -> FloatArray:
     """Return weights that sum to one: the shares as far as areas do not tell candidates apart.
 
-    With g the gap to the best area and e its standard error, a candidate has a weight proportional
-    to its share times exp(-(g / e)^2 / 2), and none if g is more than twice e.
+    With g the gap to the best area and e two of its standard errors, a candidate has a weight
+    proportional to its share times exp(-(g / e)^2 / 2), and none if g is more than twice e.
     """
     best = int(np.argmax(areas))
     gaps = areas[best] - areas
     variances = np.diag(covariance) + covariance[best, best] - 2 * covariance[best]
-    errors = np.sqrt(np.maximum(variances, 1e-12))
+    errors = ERRORS * np.sqrt(np.maximum(variances, 1e-12))
     distances = np.where(gaps > 0, gaps / errors, 0.0)
     weights = np.where(distances > CLEARLY_WORSE, 0.0, shares * np.exp(-(distances**2) / 2))
     return np.asarray(weights / weights.sum())
