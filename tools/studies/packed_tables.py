@@ -109,7 +109,7 @@ def levels_of(values: np.ndarray) -> np.ndarray:
     found = place[:, None] == frequent
     if len(levels) > MOST_LEVELS:
         found = np.column_stack([found, ~found.any(axis=1)])
-    return found.astype(float)
+    return np.asarray(found, dtype=float)
 
 
 def as_number(values: np.ndarray) -> np.ndarray:

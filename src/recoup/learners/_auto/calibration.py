@@ -98,7 +98,8 @@ def _logistic_chances(
         fit = np.log(share[labeled]).sum() + np.log1p(-share[~labeled]).sum()
         return float(((log_slope - np.log(TYPICAL)) / SPREAD) ** 2 / 2 - fit)
 
-    best = minimize_scalar(loss, bounds=np.log([FLATTEST, STEEPEST]), method="bounded")
+    limits = float(np.log(FLATTEST)), float(np.log(STEEPEST))
+    best = minimize_scalar(loss, bounds=limits, method="bounded")
     slope = float(np.exp(best.x))
     return np.asarray(expit(slope * positions(points) + intercept(slope)))
 
