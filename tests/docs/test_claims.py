@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ SAFE_ORDER = (
     "npv",
     "average_precision",
 )
+LIMITED = "holds in the paper's setting"
 UNSAFE_ORDER = ("accuracy", "f1", "specificity", "expected_cost", "brier", "log_loss", "macro_f1")
 
 
@@ -75,6 +78,25 @@ def test_readme_quotes_the_audit():
     assert f"120 checked mails make it {least} to {most}" in text
     assert f"The truth is {truth}." in text
     assert found.audit.labels.code == "random"
+
+
+def test_readme_counts_the_verdicts():
+    """The papers that it counts are those whose verdicts are committed."""
+    verdicts = {
+        path.parent.name: Counter(
+            claim["verdict"] for claim in json.loads(path.read_text())["claims"]
+        )
+        for path in DOCS.glob("papers/*/verdicts.json")
+    }
+    last = verdicts.pop("pubench")
+    four = sum(verdicts.values(), Counter())
+    text = " ".join((DOCS.parent / "README.md").read_text().split())
+    assert f"{four['holds']} of their {four.total()} claims hold" in text
+    assert f"hold, {four[LIMITED]} in the paper's setting alone" in text
+    assert f"{last.total()} findings" in text
+    assert f"{last['holds']} hold, {last['does not hold']} do not" in text
+    assert f"and {last['cannot be told']} wait" in text
+    assert last[LIMITED] == 0
 
 
 def test_trust_page_names_these_metrics():
