@@ -1,4 +1,4 @@
-"""How much main memory the runs of a benchmark may take: of the machine, the container or the job."""
+"""How much main memory runs may take: of the machine, the container or the job."""
 
 from __future__ import annotations
 
