@@ -9,12 +9,15 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs pins install-hashed bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
 	@echo 'make test          install everything the tests need, then run all checks and tests'
 	@echo 'make check         the same, without looking for system packages'
+	@echo 'make install-hashed  install what the tests need from files of known digests alone, on Linux;'
+	@echo '                   torch, whose builds differ, by its version; make test goes on from there'
+	@echo 'make pins          pin the packages of $(VENV), with the digests that the index gives'
 	@echo 'make docs          build the pages of docs into site; open site/index.html'
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
 	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
@@ -58,6 +61,19 @@ lint: $(VENV)/.installed-test $(NODE)/.installed
 	for room in shared page leaderboard; do \
 	    $(NODE)/.bin/tsc -p src/recoup/report/$$room || exit 1; \
 	done
+
+pins: $(VENV)/.installed-test
+	$(BIN)/python -m tools.pins
+
+# What builds packages comes first, so that none is fetched for it that has no digest.
+HASHED = python -m pip install --quiet --disable-pip-version-check --require-hashes
+install-hashed: $(VENV)/pyvenv.cfg
+	sed -n '/^setuptools==/,/[0-9a-f]$$/p' requirements-ci.txt >$(VENV)/setuptools.txt
+	$(BIN)/$(HASHED) -r $(VENV)/setuptools.txt
+	$(BIN)/$(HASHED) --no-build-isolation -r requirements-ci.txt
+	$(BIN)/$(INSTALL) --no-deps torch
+	$(BIN)/$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $(VENV)/.installed-test $(VENV)/.installed
 
 # Not --quiet: it hides warnings from --strict too.
 docs: $(VENV)/.installed-docs

@@ -23,8 +23,6 @@ SECONDS_TO_CONNECT = 15.0
 SECONDS_TO_END = 5.0
 # Files that a worker here keeps open, and those of the driver itself.
 FILES_PER_WORKER, OTHER_FILES = 10, 40
-# A run gets this share of main memory at most, divided by the runs at the same time.
-USABLE_MEMORY = 0.9
 
 
 def packages(caller: str = "bench run") -> tuple[Any, Any]:
@@ -198,14 +196,6 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def share_of_memory(n_runs: int) -> int | None:
-    """Return the bytes that each of some runs may take on this machine, if it tells its size."""
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return None
-    everything = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return int(USABLE_MEMORY * everything / n_runs)
 
 
 def n_gpus_here() -> int:

@@ -112,7 +112,7 @@ class Limits(Part):
     time : float, default=3600.0
         Seconds; in a plan also ``30m`` or ``2h``.
     memory : int, optional
-        Bytes of main memory; in a plan also ``2GB``. By default an equal share of the machine's.
+        Bytes of main memory; in a plan also ``2GB``. By default an equal share of what there is.
     """
 
     time: Annotated[float, BeforeValidator(seconds_of)] = 3600.0
@@ -274,7 +274,8 @@ class Plan(Part):
         simulation counted, ``released`` what PU-Bench's code takes for it, ``own`` leaves it to
         the learner, and ``estimate`` or the key of a prior estimator has it estimated.
     limits : Limits, optional
-        What each run may take. By default an hour, and an equal share of the machine's memory.
+        What each run may take. By default an hour, and an equal share of the memory of the machine,
+        or of what a container or SLURM job may take.
 
     Examples
     --------

@@ -28,10 +28,10 @@ from recoup.bench.cluster import (
     n_gpus_here,
     packages,
     places,
-    share_of_memory,
     workers_of,
 )
 from recoup.bench.job import Job, hashed
+from recoup.bench.memory import share_of_memory
 from recoup.bench.plan import Plan, read_plan
 from recoup.bench.record import Runnable, storable
 from recoup.bench.store import Store
@@ -115,7 +115,8 @@ class Work:
     seconds : float, default=inf
         After which a job is ended.
     memory : int, optional
-        Bytes at which a job is ended; by default an equal share of the machine's.
+        Bytes at which a job is ended; by default an equal share of what the machine has, or the
+        container or SLURM job allows.
     on_gpu : callable, optional
         Says of a job whether it gains from a GPU.
     expected : callable, optional

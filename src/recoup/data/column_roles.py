@@ -23,6 +23,7 @@ from recoup.data.cell_text import (
 )
 from recoup.data.encoded_column import (
     DATE_PARTS,
+    LARGEST,
     LASTING_PARTS,
     NO,
     STRAY,
@@ -30,6 +31,7 @@ from recoup.data.encoded_column import (
     Cells,
     EncodedColumn,
     date_part,
+    too_large,
 )
 
 # A level is kept if this many rows have it, and this share of them.
@@ -111,6 +113,8 @@ def _of_numbers(
     filled = values[~empty]
     if np.isinf(filled).any():
         return EncodedColumn(name, "refused", "holds infinite values")
+    if too_large(filled).any():
+        return EncodedColumn(name, "refused", f"holds numbers beyond {LARGEST:.0e}")
     low, high = filled.min(), filled.max()
     if low == high:
         return _of_one_value(name, empty, f"holds {low:g} alone")

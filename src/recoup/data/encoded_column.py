@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, brief
 from recoup.data.cell_text import ORDERS, STYLES, is_no_value, read_dates, read_numbers
@@ -21,6 +22,8 @@ DATE_PARTS = ("year", "month", "weekday", "hour", "days")
 LASTING_PARTS = ("month", "weekday", "hour")
 # More cells than this share that a number or a date is not read from are another column.
 STRAY = 0.05
+# Larger numbers are no measurements, and more than the trees of scikit-learn can hold.
+LARGEST = 1e30
 YES, NO = frozenset({"yes", "y", "true", "t"}), frozenset({"no", "n", "false", "f"})
 
 
@@ -254,6 +257,8 @@ class EncodedColumn:
             self._complain(f"Got {cells.kind}s.")
         if np.isinf(values).any():
             self._complain("Got infinite ones.")
+        if (large := too_large(values)).any():
+            self._complain(f"Got {values[large][0]:g}, which is beyond {LARGEST:.0e}.")
         return np.asarray(values, float)
 
     def _complain(self, got: str) -> None:
@@ -271,6 +276,11 @@ class EncodedColumn:
         found = np.zeros((len(places), rest + 2))
         found[np.arange(len(places)), places] = 1.0
         return found[:, : rest + self.other]
+
+
+def too_large(values: FloatArray) -> NDArray[np.bool_]:
+    """Say which numbers nothing can be learned from."""
+    return np.asarray(np.abs(values) > LARGEST, bool)
 
 
 def read_words(words: tuple[str, ...], read: str) -> FloatArray:

@@ -15,6 +15,7 @@ from recoup._core.prior import check_known_beta
 from recoup._core.random import RandomState, as_seed
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
+from recoup.priors._solvers.column_scale import steady_columns
 from recoup.priors._solvers.views import ScoredViews, score_views
 from recoup.priors.base import Finding, PriorTags, check_sizes, checked_table, subsample_sizes
 from recoup.priors.biased_labels import with_labels
@@ -130,6 +131,7 @@ class Auto(Combination):
         self._begin()
         labeled, unlabeled, _ = label_masks(s, self._name)
         check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
+        X = steady_columns(X)
         views = score_views(X, s, self._seed, self._name)
         found = self._read(views, self._drawn_views(X, views), started)
         self.estimate_ = with_labels(found, X, s, self._rng("labels"), self.labels_are)

@@ -37,6 +37,7 @@ from recoup._core.random import RandomState, as_seed, named_rng
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
 from recoup.metrics.feasible import feasible_kappas
+from recoup.priors._solvers.column_scale import steady_columns
 from recoup.priors._solvers.resample import counts_only, resample, rows, subsample
 from recoup.priors._solvers.transform import TRANSFORM, honest_scores
 from recoup.priors.results import Finding as Finding
@@ -471,7 +472,7 @@ class FeaturePriorEstimator(PriorEstimator):
                 f"{self._name} needs X to be a table of finite numbers. {first} Encode words and "
                 f"impute missing values first, or pass a classifier's scores to fit_scores."
             ) from error
-        return np.asarray(features, np.float64)
+        return np.asarray(steady_columns(features), np.float64)
 
     def _estimated(
         self,

@@ -27,8 +27,9 @@ from recoup._core.results import html_facts, make_frame, to_plain
 from recoup._core.text import show_number, show_p, show_range
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.area import auc_pu
+from recoup.priors._solvers.column_scale import steady_columns
 from recoup.priors._solvers.resample import counts_only
-from recoup.priors._solvers.transform import best_scores, named_classifier
+from recoup.priors._solvers.transform import best_scores, explained_failures, named_classifier
 from recoup.priors.auto import estimate
 from recoup.priors.base import UNINFORMATIVE_AUC, check_sizes, constant_scores_error
 from recoup.priors.conversions import label_frequency
@@ -484,6 +485,8 @@ def _ranked(
         scores = as_numbers(X, "X", f"{CALLER} with classifier=None")
         check_same_length(scores, labeled, "X and s", CALLER)
         return np.asarray(s), scores, "given scores"
+    if isinstance(classifier, str):
+        X = steady_columns(X)
     classifier = named_classifier(classifier, "classifier", CALLER)
     from sklearn.utils import _safe_indexing, indexable
     from sklearn.utils.validation import _num_samples
@@ -492,7 +495,8 @@ def _ranked(
     check_same_length(np.empty(_num_samples(features)), labeled, "X and s", CALLER)
     kept = np.flatnonzero(labeled | unlabeled)
     features, target = _safe_indexing(features, kept), labeled[kept].astype(int)
-    scored = best_scores(features, target, classifier, seed, forward_scores)
+    with explained_failures(features, target, None, CALLER, "classifier"):
+        scored = best_scores(features, target, classifier, seed, forward_scores)
     return scored.s, scored.scores, scored.estimator_name
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recoup import load_example
+from recoup._core.registry import registered
 from recoup.priors import estimate
 from recoup.priors._solvers.logits import score_logits, without_strays
 from recoup.scores.table import ScoreTable
@@ -39,6 +40,27 @@ def test_one_stray_score(example, method, stray, marked):
     spoiled = scores.copy()
     spoiled[np.flatnonzero(s == marked)[0]] = stray
     assert alpha(s, spoiled, method) == pytest.approx(truth, abs=0.05)
+
+
+@pytest.mark.parametrize("stray", [-999.0, 1e6, 1e200])
+@pytest.mark.parametrize(
+    "key", [key for key, cls in registered("priors").items() if cls.tags.reads == "scores"]
+)
+def test_a_stray_among_probabilities_is_one_row_for_every_estimator(example, key, stray):
+    s, scores, _ = example
+    spoiled = scores.copy()
+    spoiled[np.flatnonzero(s == 0)[0]] = stray
+    made = registered("priors")[key](interval=None)
+    found = [made.fit_scores(s, x).alpha_ for x in (scores, spoiled)]
+    # AlphaMax looks at alpha in steps of a hundredth.
+    assert found[1] == pytest.approx(found[0], abs=0.011)
+
+
+@pytest.mark.parametrize("far", [1.2, -0.01])
+def test_scores_a_little_outside_are_no_probabilities(far):
+    table = ScoreTable.from_arrays([1] * 50 + [0] * 51, np.append(np.linspace(0, 1, 100), far))
+    before = score_logits(ScoreTable.from_arrays([1] * 50 + [0] * 50, np.linspace(0, 1, 100)))
+    assert np.ptp(score_logits(table)) < np.ptp(before) / 2
 
 
 def test_alphamax_with_a_stray_score(example):

@@ -46,6 +46,29 @@ def fast_products(device: torch.device) -> Iterator[None]:
 
 
 @contextmanager
+def one_order_of_sums(device: torch.device, shape: tuple[int, ...]) -> Iterator[None]:
+    """Compute in one thread where rows are vectors on a CPU, and let others be as they were.
+
+    Threads share out the sums in products of matrices, so that their number would change the last
+    bits of a step, and training what comes after it. Networks for vectors are too small to gain
+    from threads; images are not, and theirs may depend on the number.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    if device.type != "cpu" or len(shape) != 1:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def own_randomness(seed: int, device: torch.device) -> Iterator[None]:
     """Seed torch for a fit, and leave everybody else's random numbers as they were."""
     import torch

@@ -31,7 +31,12 @@ from recoup._core.constraints import (
 from recoup._core.optional import require
 from recoup._core.progress import progress_bar
 from recoup.exceptions import InvalidInputError
-from recoup.learners._training.devices import fast_products, own_randomness, usable_device
+from recoup.learners._training.devices import (
+    fast_products,
+    one_order_of_sums,
+    own_randomness,
+    usable_device,
+)
 from recoup.learners._training.mending import mended
 from recoup.learners._training.moments import Moment, Watch
 from recoup.learners._training.networks import NETWORKS, Factory, network_for, scores_of
@@ -419,7 +424,11 @@ class TorchPULearner(PULearner):
         self._held_out_rows = held = self._held_out(X, s, rng)
         if not (self.warm_start and hasattr(self, "center_")):
             self.center_, self.spread_ = self._moments(X, held)
-        with own_randomness(int(rng.integers(2**63)), device), fast_products(device):
+        with (
+            own_randomness(int(rng.integers(2**63)), device),
+            fast_products(device),
+            one_order_of_sums(device, self.shape_),
+        ):
             places = places_of(s, held, self.scheme, device, sample_weight)
             rows = TrainingRows(self._tensor(X, device), *places, sample_weight)
             if not (self.warm_start and hasattr(self, "network_")):
@@ -533,7 +542,8 @@ class TorchPULearner(PULearner):
         at_once = scored_at_once(X)
         starts = range(0, len(X), at_once)
         parts = [self._tensor(X[start : start + at_once], device) for start in starts]
-        scores = [self._scores(part, network=network).double().cpu().numpy() for part in parts]
+        with one_order_of_sums(device, self.shape_):
+            scores = [self._scores(part, network=network).double().cpu().numpy() for part in parts]
         return np.concatenate(scores)
 
     def _scores(

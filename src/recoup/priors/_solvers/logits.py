@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
+from recoup.priors._solvers.column_scale import FEWEST_STRAYS, ROWS_PER_STRAY
 from recoup.scores.table import ScoreTable
 
 # So far from the middle of either sample a probability is certainty, for any number of rows that
@@ -25,11 +26,12 @@ def score_logits(table: ScoreTable) -> FloatArray:
     """Return the logit at each score, or standardized scores where they are no probabilities.
 
     Probabilities of exactly 0 and 1 are moved half way to the nearest other score, and strays, such
-    as a -999 for a missing score, to where the others end.
+    as a -999 for a missing score, to where the others end. A few of these do not make the others
+    anything but probabilities.
     """
-    scores = table.centers
-    if not table.holds_probabilities:
-        near = without_strays(scores, table.labeled, table.unlabeled)
+    scores = _among_probabilities(table)
+    if scores is None:
+        near = without_strays(table.centers, table.labeled, table.unlabeled)
         # Squares of very large or small scores would overflow or vanish.
         unit = (near - near[0]) / (near[-1] - near[0])
         mean, deviation = moments(unit, table.labeled + table.unlabeled)
@@ -47,10 +49,25 @@ def score_logits(table: ScoreTable) -> FloatArray:
     return without_strays(certain, table.labeled, table.unlabeled)
 
 
+def _among_probabilities(table: ScoreTable) -> FloatArray | None:
+    """Return scores that are probabilities, but for a few strays: these as the nearest of them."""
+    scores, rows = table.centers, table.labeled + table.unlabeled
+    if table.holds_probabilities:
+        return scores
+    inside = np.clip(scores, 0.0, 1.0)
+    outside = inside != scores
+    n_rows = rows.sum()
+    if rows[outside].sum() > max(FEWEST_STRAYS, n_rows / ROWS_PER_STRAY) or outside.all():
+        return None
+    # A score of 1.2 is no probability, but one of -999 says nothing of the others.
+    near = without_strays(scores, table.labeled, table.unlabeled)
+    return inside if (near != scores)[outside].all() else None
+
+
 def without_strays(
     values: FloatArray, labeled: NDArray[Any], unlabeled: NDArray[Any]
 ) -> FloatArray:
-    """Move ascending values that lie far outside of both samples to where they might end.
+    """Move ascending values that lie far outside of both samples to where the others end.
 
     Methods that read distances, not ranks alone, would see nothing but the distance to one stray.
     """
@@ -61,7 +78,10 @@ def without_strays(
     with np.errstate(over="ignore"):
         ends = (low - 2 * STRAY * half_widths).min(), (high + 2 * STRAY * half_widths).max()
     # Where most rows of both samples share one score, the others are all that there is to read.
-    return np.clip(values, *ends) if ends[0] < ends[1] else values
+    if ends[0] >= ends[1]:
+        return values
+    near = values[(values >= ends[0]) & (values <= ends[1])]
+    return np.clip(values, near[0], near[-1])
 
 
 def _at_share(values: FloatArray, heads: list[NDArray[Any]], share: float) -> FloatArray:

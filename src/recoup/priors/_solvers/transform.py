@@ -20,6 +20,7 @@ from recoup._core.checks import FloatArray, brief, label_masks
 from recoup._core.constraints import Classifier, Constraint, Nothing, Words
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.influence import auc_effects
+from recoup.priors._solvers.column_scale import steady_columns
 from recoup.scores.crossfit import CrossfitScores, crossfit
 from recoup.scores.folds import bundle_rows
 from recoup.scores.table import ScoreTable
@@ -89,6 +90,8 @@ def honest_scores(
     word for ``transform``.
     """
     classifier = named_classifier(transform, parameter, caller)
+    if isinstance(transform, str):
+        X = steady_columns(X)
 
     def scored(classifier: Any, X: Any, s: ArrayLike, seed: int) -> CrossfitScores:
         return crossfit(classifier, X, s, cv=cv, n_jobs=n_jobs, random_state=seed)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray
+from recoup.priors._solvers.column_scale import steady_columns
 from recoup.priors._solvers.transform import explained_failures
 from recoup.scores.crossfit import crossfit
 
@@ -81,6 +82,7 @@ def view_classifiers(n_rows: int) -> tuple[Any, ...]:
 
 def score_views(X: Any, s: ArrayLike, seed: int, caller: str) -> ScoredViews:
     """Score every row by each classifier of ``VIEWS``, fitted on other rows."""
+    X = steady_columns(X)
     with explained_failures(X, s, N_FOLDS, caller, "transform"):
         found = [
             crossfit(classifier, X, s, cv=N_FOLDS, random_state=seed)
