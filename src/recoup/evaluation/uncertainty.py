@@ -7,7 +7,8 @@ set against the value itself, and the distances are squared and added (:func:`mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu, loss_means, proper_value
-from recoup.metrics.bands import moved_curve, observed_curve, share_limits
+from recoup.metrics.bands import MovedCurves, observed_curve, share_limits
 from recoup.metrics.curves import recovered_roc
 from recoup.metrics.influence import (
     Influence,
@@ -83,13 +84,24 @@ def uncertainty(
     if not along_curves:
         specs = [spec for spec in specs if spec.from_auc_pu is not None]
     auc = _observed_auc(table, confidence)
+
+    @cache
+    def curves(alpha: float) -> MovedCurves:
+        observed = observed_curve(table, scheme)
+        limits = share_limits(observed, confidence)
+        return MovedCurves.of(observed, limits, prior, alpha, N_CURVES)
+
     found: Limits = {}
     for spec in specs:
         if spec.limits_of is not None:
             found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
             continue
         ends = [
-            _interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0), auc)
+            _interval(
+                *(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0)),
+                auc,
+                curves,
+            )
             for alpha in prior.corners()
         ]
         found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
@@ -158,19 +170,19 @@ def _interval(
     confidence: float,
     times: float,
     auc: ObservedAuc,
+    curves: Callable[[float], MovedCurves],
 ) -> tuple[float, float]:
     """Interval of an area or a proper score, from rows, from moved curves, or the narrower one.
 
     Both hold the truth. Raw rates of few labeled rows are wild where alpha is large, and valid
     curves are not; but moving all thresholds at once says too much where rates are plain shares.
     """
-    given = spec, table, prior, alpha, scheme, confidence, times
     if spec.row_effects is None or spec.at_edge:
-        return _moved_curves_interval(*given)
-    from_rows = _area_interval(*given, auc)
+        return _moved_curves_interval(spec, curves(alpha), confidence, times)
+    from_rows = _area_interval(spec, table, prior, alpha, scheme, confidence, times, auc)
     if spec.kind == "proper" or spec.from_auc_pu is not None:
         return from_rows
-    from_curves = _moved_curves_interval(*given)
+    from_curves = _moved_curves_interval(spec, curves(alpha), confidence, times)
     return min(from_rows, from_curves, key=lambda ends: spec.clip(ends[1]) - spec.clip(ends[0]))
 
 
@@ -337,32 +349,17 @@ def drawn_values(
 
 
 def _moved_curves_interval(
-    spec: MetricSpec,
-    table: ScoreTable,
-    prior: Prior,
-    alpha: float,
-    scheme: Scheme,
-    confidence: float,
-    times: float,
+    spec: MetricSpec, curves: MovedCurves, confidence: float, times: float
 ) -> tuple[float, float]:
     """Interval of an area from curves with each share at its limits at all thresholds."""
-    observed = observed_curve(table, scheme)
-
-    def area(**moved: Any) -> float:
-        return float(spec.formula(*moved_curve(observed, alpha, prior.beta, moved)))
-
-    value = area()
-    limits = share_limits(observed, confidence)
+    value = float(spec.formula(*curves.center))
     ends: list[Ends] = [
-        (area(**{name: low}), area(**{name: high})) for name, (low, high) in limits.items()
+        (float(spec.formula(*low)), float(spec.formula(*high))) for low, high in curves.ends
     ]
     low, high = intervals.mover(value, ends)
     ends = [(value - times * (value - low), value + times * (high - value))]
-    if prior.alpha_draws is not None:
-        drawn = [
-            float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))
-            for one, beta in np.broadcast(*prior.some_draws(N_CURVES))
-        ]
+    if curves.drawn:
+        drawn = [float(spec.formula(*one)) for one in curves.drawn]
         ends.append(intervals.spread(np.array(drawn), confidence))
     low, high = intervals.mover(value, ends)
     return float(low), float(high)

@@ -30,13 +30,23 @@ class RatesAtLimits:
     Attributes
     ----------
     rates : tuple
-        ``(tpr, fpr, pi)``.
-    ends : list of pairs
-        For each share, the rates at its lower and at its upper limit.
+        ``(tpr, fpr, pi)``, each with one row for the shares as they are, and two more for each
+        share: at its lower and at its upper limit. A metric is computed once for all of them.
     """
 
     rates: Rates
-    ends: list[tuple[Rates, Rates]]
+
+    @classmethod
+    def of(cls, center: Rates, ends: list[tuple[Rates, Rates]]) -> RatesAtLimits:
+        """Lay rates, and those at the limits of each share, out as rows."""
+        cases = [center, *(rates for pair in ends for rates in pair)]
+        rows = [np.broadcast_arrays(*case) for case in cases]
+        return cls(tuple(np.array(column) for column in zip(*rows, strict=True)))  # type: ignore[arg-type]
+
+    def values(self, formula: Callable[..., Any]) -> tuple[FloatArray, list[Ends]]:
+        """Return a metric, and for each share the metric at its two limits."""
+        center, *others = np.asarray(formula(*self.rates), float)
+        return center, list(zip(others[::2], others[1::2], strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +167,7 @@ class ObservedShares:
             (self.at(alpha, beta, **{name: low}), self.at(alpha, beta, **{name: high}))
             for name, (low, high) in limits.items()
         ]
-        return RatesAtLimits(self.at(alpha, beta), ends)
+        return RatesAtLimits.of(self.at(alpha, beta), ends)
 
     def interval(
         self,
@@ -187,11 +197,7 @@ class ObservedShares:
         -------
         lower, upper : ndarray
         """
-        value = np.asarray(formula(*limits.rates), float)
-        ends = [
-            (np.asarray(formula(*low), float), np.asarray(formula(*high), float))
-            for low, high in limits.ends
-        ]
+        value, ends = limits.values(formula)
         low, high = mover(value, ends)
         stretch = times * self._stretch(formula, alpha, beta)
         widened = value - stretch * (value - low), value + stretch * (high - value)

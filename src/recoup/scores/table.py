@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -577,11 +578,20 @@ class ScoreTable:
         Returns
         -------
         ndarray of shape (n_scores,)
-            Rising to 1.
+            Rising to 1. Read-only.
         """
-        counts = getattr(self, group)[::-1].astype(float)
-        share: FloatArray = np.cumsum(counts) / (counts.sum() or 1.0)
-        return share
+        found = self._known_heads.get(group)
+        if found is None:
+            counts = getattr(self, group)[::-1].astype(float)
+            found = np.cumsum(counts) / (counts.sum() or 1.0)
+            # Every metric asks for them, and all get the same array.
+            found.setflags(write=False)
+            self._known_heads[group] = found
+        return found
+
+    @cached_property
+    def _known_heads(self) -> dict[str, FloatArray]:
+        return {}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per score.
