@@ -212,7 +212,7 @@ def evaluate(
     notes += notes_on(given, table, mixture, cut, metrics, limits, feasibility)
     if not given.labels_checked and prior.beta == 1 and prior.alpha < PLAUSIBLE_BETA:
         noisy = Mixture.of(table, prior.alpha, PLAUSIBLE_BETA, scheme)
-        wrong = measure(table, noisy, recovered_roc(table, noisy), cut)
+        wrong = measure(table, noisy, recovered_roc(table, noisy), cut, HEADLINE)
         note = unchecked_labels_note(metrics, {key: wrong[key][1] for key in HEADLINE})
         notes += [] if note is None else [note]
     found = Evaluation(

@@ -140,25 +140,31 @@ def point_estimates(
     """
     observed = ObservedShares.above(table, thresholds, scheme)
     z = intervals.normal_quantile(confidence)
-    center = observed.at(prior.alpha, prior.beta)
-    limits = [(alpha, observed.at_limits(alpha, prior.beta, z)) for alpha in prior.corners()]
-    drawn: tuple[Any, ...] = ()
+    specs = evaluated_specs("point")
+    formulas = [spec.formula for spec in specs]
+    stretch = 1.0 if not times else np.array(
+        [np.broadcast_to(times.get(spec.key, 1.0), thresholds.shape) for spec in specs]
+    )
+    drawn: list[Ends] = []
     if prior.alpha_draws is not None:
-        drawn = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
-    found = {}
-    for spec in evaluated_specs("point"):
-        raw = np.asarray(spec.formula(*center), float)
-        more: tuple[Ends, ...] = ()
-        if drawn:
-            more = (intervals.spread(np.asarray(spec.formula(*drawn), float), confidence),)
-        stretch = (times or {}).get(spec.key, 1.0)
-        ends = [
-            observed.interval(spec.formula, alpha, prior.beta, around, more, stretch)
-            for alpha, around in limits
+        rates = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
+        drawn = [
+            intervals.spread(np.asarray(formula(*rates), float), confidence) for formula in formulas
         ]
-        low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
-        found[spec.key] = raw, low, high
-    return found
+    ends = []
+    for alpha in prior.corners():
+        limits = observed.at_limits(alpha, prior.beta, z)
+        value, around = observed.intervals(formulas, alpha, prior.beta, limits, stretch)
+        if drawn:
+            more = np.array([low for low, _ in drawn]), np.array([high for _, high in drawn])
+            around = intervals.mover(value, [around, more])
+        ends.append(around)
+    low, high = np.min([one[0] for one in ends], axis=0), np.max([one[1] for one in ends], axis=0)
+    center = observed.at(prior.alpha, prior.beta)
+    return {
+        spec.key: (np.asarray(spec.formula(*center), float), low[place], high[place])
+        for place, spec in enumerate(specs)
+    }
 
 
 def _interval(
@@ -231,10 +237,14 @@ def _area_interval(
 
 def _observed_auc(table: ScoreTable, confidence: float) -> ObservedAuc:
     """AUC_pu with its limits, the same for all areas that follow from it."""
-    size = rows_behind(table, Influence(*auc_effects(table)))
-    value = auc_pu(table)
-    quantile = intervals.t_quantile(confidence, size)
-    return value, intervals.auc_interval(table, value, quantile)
+
+    def made() -> ObservedAuc:
+        size = rows_behind(table, Influence(*auc_effects(table)))
+        value = auc_pu(table)
+        quantile = intervals.t_quantile(confidence, size)
+        return value, intervals.auc_interval(table, value, quantile)
+
+    return table.once(("AUC_pu", confidence), made)
 
 
 def _shape_limits(

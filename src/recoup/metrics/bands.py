@@ -81,8 +81,12 @@ def curve_bands(
 
 def observed_curve(table: ScoreTable, scheme: Scheme) -> ObservedShares:
     """Observed shares at every threshold of a thinned table, from the highest down."""
-    coarse = table.thin(BAND_BINS)
-    return ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+
+    def made() -> ObservedShares:
+        coarse = table.thin(BAND_BINS)
+        return ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+
+    return table.once(("observed curve", scheme), made)
 
 
 def share_limits(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup.metrics.curves import monotone_rate
+from recoup.metrics.curves import monotone_rates
 from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
@@ -51,10 +51,7 @@ class Replicates:
         """Unmix every replicate and make its curve valid."""
         tpr, fpr = mixture.true_rates(self.tpr_pu, self.fpr_pu)
         weights = np.append(0.0, (self.table.labeled + self.table.unlabeled)[::-1])
-        for rates in (tpr, fpr):
-            for row in rates:
-                row[:] = monotone_rate(row, weights)
-        return tpr, fpr
+        return monotone_rates(tpr, weights), monotone_rates(fpr, weights)
 
 
 def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Replicates:

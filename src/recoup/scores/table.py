@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
+Found = TypeVar("Found")
 GROUPS = ("labeled", "unlabeled", "negative")
 DEFAULT_BINS = 16_384
 
@@ -580,18 +581,41 @@ class ScoreTable:
         ndarray of shape (n_scores,)
             Rising to 1. Read-only.
         """
-        found = self._known_heads.get(group)
-        if found is None:
+
+        def counted() -> FloatArray:
             counts = getattr(self, group)[::-1].astype(float)
-            found = np.cumsum(counts) / (counts.sum() or 1.0)
-            # Every metric asks for them, and all get the same array.
-            found.setflags(write=False)
-            self._known_heads[group] = found
+            share: FloatArray = np.cumsum(counts) / (counts.sum() or 1.0)
+            share.setflags(write=False)
+            return share
+
+        return self.once(("heads", group), counted)
+
+    def once(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        """Return what follows from the counts alone, made when it is first asked for.
+
+        Parameters
+        ----------
+        key : hashable
+            What it is, with all that it depends on besides the table.
+        make : callable
+            Makes it. What it returns is shared by all who ask, and must not be changed.
+
+        Returns
+        -------
+        object
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        found: Found = self._made[key]
         return found
 
     @cached_property
-    def _known_heads(self) -> dict[str, FloatArray]:
+    def _made(self) -> dict[Hashable, Any]:
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return {name: value for name, value in vars(self).items() if name != "_made"}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per score.
