@@ -138,11 +138,13 @@ def _about_chance(evaluation: Evaluation) -> list[str]:
     baseline = evaluation.baseline
     if baseline is None:
         return []
-    count = round(baseline.p_value * (baseline.n_permutations + 1)) - 1
-    as_well = (
-        f"{f'{count:,}' if count else 'none'} of {baseline.n_permutations:,} shuffles of the "
-        f"labels ranked as well ({say_p(baseline.p_value)})"
-    )
+    as_well = f"shuffled labels would be ranked as well with {say_p(baseline.p_value)}"
+    if baseline.n_permutations:
+        count = round(baseline.p_value * (baseline.n_permutations + 1)) - 1
+        as_well = (
+            f"{f'{count:,}' if count else 'none'} of {baseline.n_permutations:,} shuffles of the "
+            f"labels ranked as well ({say_p(baseline.p_value)})"
+        )
     if baseline.p_value <= CHANCE:
         return [f"It beats chance: {as_well}."]
     if baseline.auc_pu < baseline.shuffled_low:
