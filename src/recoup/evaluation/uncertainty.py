@@ -142,8 +142,12 @@ def point_estimates(
     z = intervals.normal_quantile(confidence)
     specs = evaluated_specs("point")
     formulas = [spec.formula for spec in specs]
-    stretch = 1.0 if not times else np.array(
-        [np.broadcast_to(times.get(spec.key, 1.0), thresholds.shape) for spec in specs]
+    stretch = (
+        1.0
+        if not times
+        else np.array(
+            [np.broadcast_to(times.get(spec.key, 1.0), thresholds.shape) for spec in specs]
+        )
     )
     drawn: list[Ends] = []
     if prior.alpha_draws is not None:

@@ -25,9 +25,7 @@ BATCH = 1000
 Shuffled: TypeAlias = tuple[float, float, float, float, int]
 
 
-def shuffled_auc(
-    table: ScoreTable, n_permutations: int, confidence: float, seed: int
-) -> Shuffled:
+def shuffled_auc(table: ScoreTable, n_permutations: int, confidence: float, seed: int) -> Shuffled:
     r"""Compare AUC_pu with what shuffled labels would give.
 
     The area of a ranking that knows nothing has mean 1/2, and its variance and skewness over all
@@ -70,7 +68,7 @@ def shuffled_auc(
 
 
 def shuffled_moments(table: ScoreTable) -> tuple[float, float]:
-    """Standard deviation and skewness of AUC_pu over all shuffles of the labels.
+    """Return standard deviation and skewness of AUC_pu over all shuffles of the labels.
 
     Parameters
     ----------

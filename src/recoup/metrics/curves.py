@@ -68,7 +68,8 @@ def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
     ndarray of shape (n,)
         From 0 to 1.
     """
-    return monotone_rates(raw[None], weights)[0]
+    rate: FloatArray = monotone_rates(raw[None], weights)[0]
+    return rate
 
 
 def monotone_rates(raw: FloatArray, weights: FloatArray) -> FloatArray:

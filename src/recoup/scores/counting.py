@@ -155,8 +155,8 @@ def checked_counts(
     if unusable:
         raise InvalidInputError(
             f"ScoreTable needs weights to be finite and not negative. Got {unusable:,} of "
-            f"{int(total):,} rows with a missing, infinite or negative one in {weight} of {source}. "
-            f"Drop or fix those rows first."
+            f"{int(total):,} rows with a missing, infinite or negative one in {weight} of "
+            f"{source}. Drop or fix those rows first."
         )
     return scores, columns, [found[f"{name}_squares"] for name in GROUPS]
 
@@ -176,6 +176,38 @@ def _numbers(grouped: Any) -> dict[str, FloatArray]:
         name: np.asarray(table.get_column(name).to_numpy(), dtype=np.float64)
         for name in table.columns
     }
+
+
+def read_counts(counts: Any) -> Counts:
+    """Read what the statement of ``ScoreTable.sql`` has counted, or refuse it."""
+    caller = "ScoreTable.from_counts"
+    if isinstance(counts, Mapping):
+        found = {name: np.asarray(column, dtype=np.float64) for name, column in counts.items()}
+    else:
+        try:
+            found = _numbers(nw.from_native(counts))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{caller} needs the answer to the statement of ScoreTable.sql, as a data frame or "
+                f"a dict of columns of numbers. Got {type(counts).__name__}."
+            ) from error
+    # Engines write names of columns large or small.
+    found = {str(name).lower(): column for name, column in found.items()}
+    names = {"known_rows": "known", "all_rows": "rows", "usable_rows": "usable"}
+    found = {names.get(name, name): column for name, column in found.items()}
+    wanted = ["score", *GROUPS, "known", "rows"]
+    if "usable" in found:
+        wanted += [f"{name}_squares" for name in GROUPS]
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        missing = [{new: old for old, new in names.items()}.get(name, name) for name in missing]
+        raise InvalidInputError(
+            f"{caller} needs the columns that the statement of ScoreTable.sql gives. "
+            f"Missing: {', '.join(missing)}."
+        )
+    return checked_counts(
+        found, lambda: "others", "the column of scores", "the column of weights", "the table"
+    )
 
 
 def has_many_scores(relation: Any, score: str) -> bool:

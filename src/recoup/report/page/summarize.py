@@ -81,9 +81,7 @@ def summarize(
     return summary
 
 
-def in_short(
-    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
-) -> dict[str, Any]:
+def in_short(evaluation: Evaluation, *, truth: Mapping[str, float] | None = None) -> dict[str, Any]:
     """Say what an evaluation found as far as a terminal shows it, which takes a quarter as long.
 
     Parameters
