@@ -252,9 +252,9 @@ def _print_evaluation(
     truth: Mapping[str, float] | None = None,
 ) -> None:
     from recoup._core.text import show_number, show_percent, show_range
-    from recoup.report.page.summarize import summarize
+    from recoup.report.page.summarize import in_short
 
-    summary = summarize(evaluation, truth=truth)
+    summary = in_short(evaluation, truth=truth)
     if evaluation.prior_estimate is not None:
         title += f", alpha {evaluation.prior}"
     numbers = ["PU value", "Recovered", f"{show_percent(evaluation.confidence)} interval"]
@@ -284,7 +284,7 @@ def _print_evaluation(
     console.print(table)
     if open_range:
         console.print(plain(_why_open(evaluation)))
-    print_light(console, summary["verdict"]["light"])
+    print_light(console, summary["light"])
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])

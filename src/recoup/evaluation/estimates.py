@@ -216,7 +216,8 @@ class Baseline:
     p_value : float
         Share of shuffles whose area is at least as large as the observed one.
     n_permutations : int
-        How many times labels were shuffled.
+        How many times labels were shuffled; 0 where a formula says what all shuffles together
+        would show, which is where both groups have 50 rows and few are tied.
     """
 
     auc_pu: float

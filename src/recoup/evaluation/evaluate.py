@@ -95,8 +95,9 @@ def evaluate(
     confidence : float, default=0.95
         Level of intervals and bounds.
     n_boot : int, default=2000
-        Permutations for the baseline, and bootstrap replicates (at most 200) for what choosing the
-        threshold on these rows adds to the metrics. 0 leaves both out; intervals need none.
+        Bootstrap replicates (at most 200) for what choosing the threshold on these rows adds to
+        the metrics, and shuffles of the labels for the baseline where no formula gives it. 0
+        leaves both out; intervals need none.
     random_state : int, Generator, RandomState or None, default=0
         Seed of everything random. None gives other numbers at each call.
     sample_weight : array-like of shape (n,), optional
@@ -212,7 +213,7 @@ def evaluate(
     notes += notes_on(given, table, mixture, cut, metrics, limits, feasibility)
     if not given.labels_checked and prior.beta == 1 and prior.alpha < PLAUSIBLE_BETA:
         noisy = Mixture.of(table, prior.alpha, PLAUSIBLE_BETA, scheme)
-        wrong = measure(table, noisy, recovered_roc(table, noisy), cut)
+        wrong = measure(table, noisy, recovered_roc(table, noisy), cut, HEADLINE)
         note = unchecked_labels_note(metrics, {key: wrong[key][1] for key in HEADLINE})
         notes += [] if note is None else [note]
     found = Evaluation(

@@ -32,6 +32,7 @@ from recoup.evaluation.possible import tilted_alpha_upper
 from recoup.evaluation.uncertainty import point_estimates
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
+from recoup.metrics.chance import shuffled_auc
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism
 from recoup.metrics.curve_results import (
     Band,
@@ -47,7 +48,7 @@ from recoup.metrics.measure import measure, observed_rates_at
 from recoup.metrics.observed import group_shares, moved_mixture
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
-from recoup.metrics.resample import bootstrap, permuted_auc
+from recoup.metrics.resample import bootstrap
 from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 from recoup.selection.how_labeled import SAID, STRENGTHS, LabelsAre, odds_left_open, tilts_up_to
@@ -105,7 +106,7 @@ class Evaluation:
     mixture : Mixture
         The shares of positives that belong to ``table``.
     n_boot : int
-        How many permutations and bootstrap replicates were asked for.
+        How many shuffles and bootstrap replicates were asked for, where no formula does.
     seed : int
         Where the random numbers of :attr:`baseline` and :meth:`best` start.
     audit : AuditedEvaluation or None
@@ -299,11 +300,7 @@ class Evaluation:
         """What the ranking would show without information; None if ``n_boot`` is 0."""
         if not self.n_boot:
             return None
-        rng = np.random.default_rng(self.seed)
-        value, shuffled = permuted_auc(self.table, self.n_boot, rng)
-        p_value = (1 + np.count_nonzero(shuffled >= value)) / (self.n_boot + 1)
-        low, high = spread(shuffled, self.confidence)
-        return Baseline(value, float(low), float(high), float(p_value), self.n_boot)
+        return Baseline(*shuffled_auc(self.table, self.n_boot, self.confidence, self.seed))
 
     @cached_property
     def roc_pu(self) -> RocCurve:

@@ -7,7 +7,8 @@ set against the value itself, and the distances are squared and added (:func:`mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu, loss_means, proper_value
-from recoup.metrics.bands import moved_curve, observed_curve, share_limits
+from recoup.metrics.bands import MovedCurves, observed_curve, share_limits
 from recoup.metrics.curves import recovered_roc
 from recoup.metrics.influence import (
     Influence,
@@ -83,13 +84,24 @@ def uncertainty(
     if not along_curves:
         specs = [spec for spec in specs if spec.from_auc_pu is not None]
     auc = _observed_auc(table, confidence)
+
+    @cache
+    def curves(alpha: float) -> MovedCurves:
+        observed = observed_curve(table, scheme)
+        limits = share_limits(observed, confidence)
+        return MovedCurves.of(observed, limits, prior, alpha, N_CURVES)
+
     found: Limits = {}
     for spec in specs:
         if spec.limits_of is not None:
             found[spec.key] = _shifted(spec, found[spec.limits_of], table, prior, scheme)
             continue
         ends = [
-            _interval(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0), auc)
+            _interval(
+                *(spec, table, prior, alpha, scheme, confidence, times.get(spec.key, 1.0)),
+                auc,
+                curves,
+            )
             for alpha in prior.corners()
         ]
         found[spec.key] = min(low for low, _ in ends), max(high for _, high in ends)
@@ -128,25 +140,35 @@ def point_estimates(
     """
     observed = ObservedShares.above(table, thresholds, scheme)
     z = intervals.normal_quantile(confidence)
-    center = observed.at(prior.alpha, prior.beta)
-    limits = [(alpha, observed.at_limits(alpha, prior.beta, z)) for alpha in prior.corners()]
-    drawn: tuple[Any, ...] = ()
+    specs = evaluated_specs("point")
+    formulas = [spec.formula for spec in specs]
+    stretch = (
+        1.0
+        if not times
+        else np.array(
+            [np.broadcast_to(times.get(spec.key, 1.0), thresholds.shape) for spec in specs]
+        )
+    )
+    drawn: list[Ends] = []
     if prior.alpha_draws is not None:
-        drawn = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
-    found = {}
-    for spec in evaluated_specs("point"):
-        raw = np.asarray(spec.formula(*center), float)
-        more: tuple[Ends, ...] = ()
-        if drawn:
-            more = (intervals.spread(np.asarray(spec.formula(*drawn), float), confidence),)
-        stretch = (times or {}).get(spec.key, 1.0)
-        ends = [
-            observed.interval(spec.formula, alpha, prior.beta, around, more, stretch)
-            for alpha, around in limits
+        rates = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
+        drawn = [
+            intervals.spread(np.asarray(formula(*rates), float), confidence) for formula in formulas
         ]
-        low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
-        found[spec.key] = raw, low, high
-    return found
+    ends = []
+    for alpha in prior.corners():
+        limits = observed.at_limits(alpha, prior.beta, z)
+        value, around = observed.intervals(formulas, alpha, prior.beta, limits, stretch)
+        if drawn:
+            more = np.array([low for low, _ in drawn]), np.array([high for _, high in drawn])
+            around = intervals.mover(value, [around, more])
+        ends.append(around)
+    low, high = np.min([one[0] for one in ends], axis=0), np.max([one[1] for one in ends], axis=0)
+    center = observed.at(prior.alpha, prior.beta)
+    return {
+        spec.key: (np.asarray(spec.formula(*center), float), low[place], high[place])
+        for place, spec in enumerate(specs)
+    }
 
 
 def _interval(
@@ -158,19 +180,19 @@ def _interval(
     confidence: float,
     times: float,
     auc: ObservedAuc,
+    curves: Callable[[float], MovedCurves],
 ) -> tuple[float, float]:
     """Interval of an area or a proper score, from rows, from moved curves, or the narrower one.
 
     Both hold the truth. Raw rates of few labeled rows are wild where alpha is large, and valid
     curves are not; but moving all thresholds at once says too much where rates are plain shares.
     """
-    given = spec, table, prior, alpha, scheme, confidence, times
     if spec.row_effects is None or spec.at_edge:
-        return _moved_curves_interval(*given)
-    from_rows = _area_interval(*given, auc)
+        return _moved_curves_interval(spec, curves(alpha), confidence, times)
+    from_rows = _area_interval(spec, table, prior, alpha, scheme, confidence, times, auc)
     if spec.kind == "proper" or spec.from_auc_pu is not None:
         return from_rows
-    from_curves = _moved_curves_interval(*given)
+    from_curves = _moved_curves_interval(spec, curves(alpha), confidence, times)
     return min(from_rows, from_curves, key=lambda ends: spec.clip(ends[1]) - spec.clip(ends[0]))
 
 
@@ -219,10 +241,14 @@ def _area_interval(
 
 def _observed_auc(table: ScoreTable, confidence: float) -> ObservedAuc:
     """AUC_pu with its limits, the same for all areas that follow from it."""
-    size = rows_behind(table, Influence(*auc_effects(table)))
-    value = auc_pu(table)
-    quantile = intervals.t_quantile(confidence, size)
-    return value, intervals.auc_interval(table, value, quantile)
+
+    def made() -> ObservedAuc:
+        size = rows_behind(table, Influence(*auc_effects(table)))
+        value = auc_pu(table)
+        quantile = intervals.t_quantile(confidence, size)
+        return value, intervals.auc_interval(table, value, quantile)
+
+    return table.once(("AUC_pu", confidence), made)
 
 
 def _shape_limits(
@@ -337,32 +363,17 @@ def drawn_values(
 
 
 def _moved_curves_interval(
-    spec: MetricSpec,
-    table: ScoreTable,
-    prior: Prior,
-    alpha: float,
-    scheme: Scheme,
-    confidence: float,
-    times: float,
+    spec: MetricSpec, curves: MovedCurves, confidence: float, times: float
 ) -> tuple[float, float]:
     """Interval of an area from curves with each share at its limits at all thresholds."""
-    observed = observed_curve(table, scheme)
-
-    def area(**moved: Any) -> float:
-        return float(spec.formula(*moved_curve(observed, alpha, prior.beta, moved)))
-
-    value = area()
-    limits = share_limits(observed, confidence)
+    value = float(spec.formula(*curves.center))
     ends: list[Ends] = [
-        (area(**{name: low}), area(**{name: high})) for name, (low, high) in limits.items()
+        (float(spec.formula(*low)), float(spec.formula(*high))) for low, high in curves.ends
     ]
     low, high = intervals.mover(value, ends)
     ends = [(value - times * (value - low), value + times * (high - value))]
-    if prior.alpha_draws is not None:
-        drawn = [
-            float(spec.formula(*moved_curve(observed, float(one), float(beta), {})))
-            for one, beta in np.broadcast(*prior.some_draws(N_CURVES))
-        ]
+    if curves.drawn:
+        drawn = [float(spec.formula(*one)) for one in curves.drawn]
         ends.append(intervals.spread(np.array(drawn), confidence))
     low, high = intervals.mover(value, ends)
     return float(low), float(high)

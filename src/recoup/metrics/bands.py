@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from recoup._core.prior import Prior
 from recoup.metrics.curve_results import Band
 from recoup.metrics.curves import monotone_rate
 from recoup.metrics.intervals import Ends, mover, normal_quantile, spread, wilson
-from recoup.metrics.observed import ObservedShares
+from recoup.metrics.observed import ObservedShares, Rates
 from recoup.metrics.point import positive_rate
 from recoup.scores.table import ScoreTable
 
@@ -80,8 +81,12 @@ def curve_bands(
 
 def observed_curve(table: ScoreTable, scheme: Scheme) -> ObservedShares:
     """Observed shares at every threshold of a thinned table, from the highest down."""
-    coarse = table.thin(BAND_BINS)
-    return ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+
+    def made() -> ObservedShares:
+        coarse = table.thin(BAND_BINS)
+        return ObservedShares.above(coarse, coarse.scores[::-1], scheme)
+
+    return table.once(("observed curve", scheme), made)
 
 
 def share_limits(
@@ -107,6 +112,66 @@ def share_limits(
     return limits
 
 
+@dataclass(frozen=True, eq=False)
+class MovedCurves:
+    """Valid curves that go around a recovered one, the same for all areas under them.
+
+    Attributes
+    ----------
+    center : tuple
+        ``(tpr, fpr, pi)`` of the recovered curve.
+    ends : list of pairs
+        For each share, the curve with it at its lower and at its upper limit, at all thresholds.
+    drawn : list of tuple
+        Curves for draws of alpha and beta; empty where they are known.
+    """
+
+    center: Rates
+    ends: list[tuple[Rates, Rates]]
+    drawn: list[Rates]
+
+    @classmethod
+    def of(
+        cls,
+        observed: ObservedShares,
+        limits: dict[str, Ends],
+        prior: Prior,
+        alpha: float,
+        n_draws: int,
+    ) -> MovedCurves:
+        """Move the shares of a curve one after the other.
+
+        Parameters
+        ----------
+        observed : ObservedShares
+            From :func:`observed_curve`.
+        limits : dict of str to pair
+            From :func:`share_limits`.
+        prior : Prior
+            Alpha and beta with their draws.
+        alpha : float
+            The alpha of the recovered curve.
+        n_draws : int
+            How many draws to take at most.
+
+        Returns
+        -------
+        MovedCurves
+        """
+
+        def at(**moved: Any) -> Rates:
+            return moved_curve(observed, alpha, prior.beta, moved)
+
+        drawn: list[Rates] = []
+        if prior.alpha_draws is not None:
+            drawn = [
+                moved_curve(observed, float(one), float(beta), {})
+                for one, beta in np.broadcast(*prior.some_draws(n_draws))
+            ]
+        ends = [(at(**{name: low}), at(**{name: high})) for name, (low, high) in limits.items()]
+        return cls(at(), ends, drawn)
+
+
 def moved_curve(
     observed: ObservedShares, alpha: float, beta: float, moved: dict[str, Any]
 ) -> tuple[FloatArray, FloatArray, float]:
@@ -129,20 +194,15 @@ def _bands_at(
     confidence: float,
     times: float,
 ) -> dict[CurveName, Ends]:
-    center = _on_grid(*moved_curve(observed, alpha, prior.beta, {}))
-    moved = [
-        [_on_grid(*moved_curve(observed, alpha, prior.beta, {name: end})) for end in ends]
-        for name, ends in limits.items()
-    ]
+    curves = MovedCurves.of(observed, limits, prior, alpha, N_DRAWS)
+    center = _on_grid(*curves.center)
+    moved = [(_on_grid(*low), _on_grid(*high)) for low, high in curves.ends]
     ends: dict[CurveName, list[Ends]] = {}
     for name, curve in center.items():
         low, high = mover(curve, [(one[name], other[name]) for one, other in moved])
         ends[name] = [(curve - times * (curve - low), curve + times * (high - curve))]
-    if prior.alpha_draws is not None:
-        drawn = [
-            _on_grid(*moved_curve(observed, float(one), float(beta), {}))
-            for one, beta in np.broadcast(*prior.some_draws(N_DRAWS))
-        ]
+    if curves.drawn:
+        drawn = [_on_grid(*one) for one in curves.drawn]
         for name in center:
             ends[name].append(spread(np.array([one[name] for one in drawn]), confidence))
     return {name: mover(curve, ends[name]) for name, curve in center.items()}

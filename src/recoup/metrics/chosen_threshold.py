@@ -8,13 +8,13 @@ the choice (Efron 1983).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recoup._core.checks import Scheme
 from recoup.metrics.observed import moved_mixture
-from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import Replicates
 from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
 
@@ -51,7 +51,7 @@ def optimism(
         By key, for all metrics at one threshold of an evaluation: recovered minus true, on average.
     """
     chosen = _chosen(replicates, alpha, beta, scheme, metric_spec(metric, "optimism"), params or {})
-    return {spec.key: _mean_gap(replicates, *chosen, spec, {}) for spec in evaluated_specs("point")}
+    return {spec.key: chosen.mean_gap(spec, {}) for spec in evaluated_specs("point")}
 
 
 def optimism_of_best(
@@ -75,7 +75,33 @@ def optimism_of_best(
     """
     spec, given = metric_spec(metric, "optimism"), params or {}
     chosen = _chosen(replicates, alpha, beta, scheme, spec, given)
-    return _mean_gap(replicates, *chosen, spec, given)
+    return chosen.mean_gap(spec, given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Rates at the thresholds that replicates choose.
+
+    Parameters
+    ----------
+    said : tuple
+        ``(tpr, fpr, pi)`` of each replicate, as it says itself.
+    held : tuple
+        The same of the rows that it was drawn from.
+    """
+
+    said: tuple[Any, Any, Any]
+    held: tuple[Any, Any, Any]
+
+    def mean_gap(self, spec: MetricSpec, params: Mapping[str, float]) -> float:
+        """Mean of what replicates say at their best places, less what the rows say there."""
+        said, held = (
+            np.clip(np.asarray(spec.formula(*rates, **params), float), spec.low, spec.high)
+            for rates in (self.said, self.held)
+        )
+        gaps = said - held
+        known = gaps[np.isfinite(gaps)]
+        return float(known.mean()) if len(known) else 0.0
 
 
 def _chosen(
@@ -85,31 +111,18 @@ def _chosen(
     scheme: Scheme,
     spec: MetricSpec,
     params: Mapping[str, float],
-) -> tuple[Mixture, Mixture, NDArray[np.intp]]:
-    """Shares of the replicates and of the rows, and where each replicate cuts its valid curve."""
+) -> _Chosen:
+    """Find where each replicate cuts its valid curve, and the rates there."""
     drawn = replicates.mixture(alpha, beta, scheme)
     tpr, fpr = replicates.valid_rates(drawn)
     values = np.asarray(spec.formula(tpr, fpr, drawn.pi, **params), float)
     signed = np.where(np.isnan(values), -np.inf, values if spec.higher_is_better else -values)
-    own = moved_mixture(replicates.table, scheme, alpha, beta, {})
-    return drawn, own, np.argmax(signed, axis=1)
-
-
-def _mean_gap(
-    replicates: Replicates,
-    drawn: Mixture,
-    own: Mixture,
-    best: NDArray[np.intp],
-    spec: MetricSpec,
-    params: Mapping[str, float],
-) -> float:
-    """Mean of what replicates say at their best places, less what the rows say there."""
-    table, rows = replicates.table, np.arange(len(best))
-    rates = drawn.true_rates(replicates.tpr_pu, replicates.fpr_pu)
-    there = (rate[rows, best] for rate in rates)
+    best = np.argmax(signed, axis=1)
+    rows, table = np.arange(len(best)), replicates.table
+    own = moved_mixture(table, scheme, alpha, beta, {})
+    there = drawn.by_draw().true_rates(replicates.tpr_pu[rows, best], replicates.fpr_pu[rows, best])
     heads = (np.append(0.0, table.heads(group))[best] for group in ("labeled", "unlabeled"))
-    said = np.asarray(spec.formula(*there, np.ravel(drawn.pi), **params), float)
-    held = np.asarray(spec.formula(*own.true_rates(*heads), own.pi, **params), float)
-    gaps = np.clip(said, spec.low, spec.high) - np.clip(held, spec.low, spec.high)
-    known = gaps[np.isfinite(gaps)]
-    return float(known.mean()) if len(known) else 0.0
+    return _Chosen(
+        said=(*there, np.ravel(drawn.pi)),
+        held=(*own.true_rates(*heads), own.pi),
+    )

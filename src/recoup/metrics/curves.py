@@ -68,16 +68,40 @@ def monotone_rate(raw: FloatArray, weights: FloatArray) -> FloatArray:
     ndarray of shape (n,)
         From 0 to 1.
     """
-    if (raw[1:] >= raw[:-1]).all():
-        rate = np.clip(raw, 0.0, 1.0)
-    else:
+    rate: FloatArray = monotone_rates(raw[None], weights)[0]
+    return rate
+
+
+def monotone_rates(raw: FloatArray, weights: FloatArray) -> FloatArray:
+    """Do the same for many curves, one in each row.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n_curves, n)
+        Rates from the highest threshold down.
+    weights : ndarray of shape (n,)
+        Rows behind each of them.
+
+    Returns
+    -------
+    ndarray of shape (n_curves, n)
+    """
+    falls = (raw[:, 1:] < raw[:, :-1]).any(axis=1)
+    rates = raw
+    if falls.any():
         from scipy.optimize import isotonic_regression
 
-        rising = isotonic_regression(raw, weights=np.maximum(weights, 1e-9)).x
-        rate = np.clip(rising, 0.0, 1.0)
+        # One call for all of them: each is lifted above the one before, so that none are pooled.
+        chosen = raw[falls]
+        lift = (np.ptp(chosen) + 1) * np.arange(len(chosen))[:, None]
+        usable = np.tile(np.maximum(weights, 1e-9), len(chosen))
+        rising = isotonic_regression((chosen + lift).ravel(), weights=usable).x
+        rates = raw.copy()
+        rates[falls] = rising.reshape(chosen.shape) - lift
+    rates = np.clip(rates, 0.0, 1.0)
     # Regression moves the ends too; a curve goes from (0, 0) to (1, 1).
-    rate[0], rate[-1] = 0.0, 1.0
-    return rate
+    rates[:, 0], rates[:, -1] = 0.0, 1.0
+    return rates
 
 
 def precision_of(roc: RocCurve) -> FloatArray:
@@ -165,8 +189,8 @@ def calibration_of(
     z = normal_quantile(confidence)
     share = observed.value(precision.from_rates, hidden, mixture.beta)[filled]
     limits = observed.at_limits(hidden, mixture.beta, z)
-    low, high = observed.interval(precision.from_rates, hidden, mixture.beta, limits)
-    low, high = (np.clip(limit[filled], 0.0, 1.0) for limit in (low, high))
+    _, ends = observed.intervals([precision.from_rates], hidden, mixture.beta, limits)
+    low, high = (np.clip(limit[0][filled], 0.0, 1.0) for limit in ends)
     mean_score = np.add.reduceat(rows * table.centers, starts)[filled] / in_bin[filled]
     starts = table.scores[starts][filled]
     return calibration_from(starts, mean_score, share, (low, high), in_bin[filled], confidence)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from recoup._core.checks import FloatArray
@@ -23,13 +25,19 @@ def observed_rates_at(table: ScoreTable, thresholds: FloatArray) -> tuple[FloatA
 
 
 def measure(
-    table: ScoreTable, mixture: Mixture, roc: RocCurve, threshold: float
+    table: ScoreTable,
+    mixture: Mixture,
+    roc: RocCurve,
+    threshold: float,
+    keys: Collection[str] | None = None,
 ) -> dict[str, tuple[float, float]]:
-    """Every metric as (raw, recovered)."""
+    """Every metric, or those of some keys, as (raw, recovered)."""
     rates = observed_rates_at(table, np.array([threshold]))
     tpr, fpr = (rate[0] for rate in mixture.true_rates(*rates))
     found: dict[str, tuple[float, float]] = {}
     for spec in evaluated_specs(probabilities=table.holds_probabilities):
+        if keys is not None and spec.key not in keys:
+            continue
         if spec.kind == "point":
             raw = value = float(spec.formula(tpr, fpr, mixture.pi))
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -30,13 +30,18 @@ class RatesAtLimits:
     Attributes
     ----------
     rates : tuple
-        ``(tpr, fpr, pi)``.
-    ends : list of pairs
-        For each share, the rates at its lower and at its upper limit.
+        ``(tpr, fpr, pi)``, each with one row for the shares as they are, and two more for each
+        share: at its lower and at its upper limit. A metric is computed once for all of them.
     """
 
     rates: Rates
-    ends: list[tuple[Rates, Rates]]
+
+    @classmethod
+    def of(cls, center: Rates, ends: list[tuple[Rates, Rates]]) -> RatesAtLimits:
+        """Lay rates, and those at the limits of each share, out as rows."""
+        cases = [center, *(rates for pair in ends for rates in pair)]
+        rows = [np.broadcast_arrays(*case) for case in cases]
+        return cls(tuple(np.array(column) for column in zip(*rows, strict=True)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,16 @@ class ObservedShares:
     @classmethod
     def above(cls, table: ScoreTable, thresholds: FloatArray, scheme: Scheme) -> ObservedShares:
         """Select the rows at or above each threshold."""
+        if len(thresholds) > 1:
+            return cls._above(table, thresholds, scheme)
+        # The threshold of an evaluation is asked for again and again.
+        return table.once(
+            ("shares above", float(thresholds[0]), scheme),
+            lambda: cls._above(table, thresholds, scheme),
+        )
+
+    @classmethod
+    def _above(cls, table: ScoreTable, thresholds: FloatArray, scheme: Scheme) -> ObservedShares:
         places = np.searchsorted(table.scores, thresholds, side="left")
 
         def selected(column: NDArray[Any]) -> FloatArray:
@@ -94,11 +109,14 @@ class ObservedShares:
         kept: dict[str, FloatArray] = {}
         for name, (rows, squares) in _groups(table).items():
             total, square = float(rows.sum()), float(squares.sum())
-            share = selected(rows) / total
+            inside = selected(rows)
+            share = inside / total
             # Sums of weights round: the share of every row may miss 1 by a hair.
             share = np.where(share > 1 - ROUNDING, 1.0, np.where(share < ROUNDING, 0.0, share))
             values[name] = share
-            kept[name] = np.where(share == 1, square, selected(squares))
+            # Without weights squares are counts.
+            inside = inside if table.squares is None else selected(squares)
+            kept[name] = np.where(share == 1, square, inside)
             noise = (1 - share) ** 2 * kept[name] + share**2 * (square - kept[name])
             # Where no row or every row is selected, none tells how weights go with scores there.
             sizes[name] = np.divide(
@@ -157,54 +175,47 @@ class ObservedShares:
             (self.at(alpha, beta, **{name: low}), self.at(alpha, beta, **{name: high}))
             for name, (low, high) in limits.items()
         ]
-        return RatesAtLimits(self.at(alpha, beta), ends)
+        return RatesAtLimits.of(self.at(alpha, beta), ends)
 
-    def interval(
+    def intervals(
         self,
-        formula: Callable[..., Any],
+        formulas: Sequence[Callable[..., Any]],
         alpha: Any,
         beta: Any,
         limits: RatesAtLimits,
-        more: tuple[Ends, ...] = (),
         times: Any = 1.0,
-    ) -> Ends:
-        """Interval of a metric of each selection, from Wilson's intervals of the shares.
+    ) -> tuple[FloatArray, Ends]:
+        """Metrics of each selection, and their intervals from Wilson's intervals of the shares.
 
         Parameters
         ----------
-        formula : callable
-            The metric, from ``(tpr, fpr, pi)``.
+        formulas : sequence of callable
+            The metrics, from ``(tpr, fpr, pi)``.
         alpha, beta : float
             Shares of positives among the unlabeled and the labeled rows.
         limits : RatesAtLimits
             Those of :meth:`at_limits` for this alpha and beta.
-        more : tuple of pairs, default=()
-            Values at the limits of other things that are not known exactly.
         times : float or ndarray, default=1.0
-            By how much rows that are not independent widen it.
+            By how much rows that are not independent widen them.
 
         Returns
         -------
-        lower, upper : ndarray
+        values : ndarray of shape (n_formulas, n)
+        limits : pair of ndarray of shape (n_formulas, n)
         """
-        value = np.asarray(formula(*limits.rates), float)
-        ends = [
-            (np.asarray(formula(*low), float), np.asarray(formula(*high), float))
-            for low, high in limits.ends
-        ]
-        low, high = mover(value, ends)
-        stretch = times * self._stretch(formula, alpha, beta)
-        widened = value - stretch * (value - low), value + stretch * (high - value)
-        return mover(value, [widened, *more]) if more else widened
+        cases = np.array([np.asarray(formula(*limits.rates), float) for formula in formulas])
+        value, *others = np.moveaxis(cases, 1, 0)
+        low, high = mover(value, zip(others[::2], others[1::2], strict=True))
+        stretch = times
+        if self.table.squares is not None:
+            stretch = times * np.array([self._stretch(one, alpha, beta) for one in formulas])
+        return value, (value - stretch * (value - low), value + stretch * (high - value))
 
     def _stretch(self, formula: Callable[..., Any], alpha: Any, beta: Any) -> Any:
         """By how much the error is larger than if the shares were independent.
 
-        Without weights they are. With weights that go with the score, rows that raise one share
-        raise another too.
+        With weights that go with the score, rows that raise one share raise another too.
         """
-        if self.table.squares is None:
-            return 1.0
         slopes, apart = {}, 0.0
         for name, share in self.values.items():
             above, below = (

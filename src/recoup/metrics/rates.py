@@ -174,6 +174,10 @@ class Mixture:
         column = [np.reshape(part, (-1, 1)) for part in (self.alpha, self.beta, self.pi)]
         return Mixture(column[0], column[1], column[2], self.scheme)
 
+    def by_draw(self) -> Mixture:
+        """Turn a column of draws back, to meet arrays with one number per draw."""
+        return Mixture(np.ravel(self.alpha), np.ravel(self.beta), np.ravel(self.pi), self.scheme)
+
     def rows(self, table: ScoreTable) -> FloatArray:
         """Rows of the judged population at each score, ascending."""
         if self.scheme == "case-control":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup.metrics.curves import monotone_rate
+from recoup.metrics.curves import monotone_rates
 from recoup.metrics.rates import Mixture
 from recoup.scores.table import ScoreTable
 
@@ -51,10 +51,7 @@ class Replicates:
         """Unmix every replicate and make its curve valid."""
         tpr, fpr = mixture.true_rates(self.tpr_pu, self.fpr_pu)
         weights = np.append(0.0, (self.table.labeled + self.table.unlabeled)[::-1])
-        for rates in (tpr, fpr):
-            for row in rates:
-                row[:] = monotone_rate(row, weights)
-        return tpr, fpr
+        return monotone_rates(tpr, weights), monotone_rates(fpr, weights)
 
 
 def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Replicates:
@@ -94,30 +91,3 @@ def bootstrap(table: ScoreTable, n_boot: int, rng: np.random.Generator) -> Repli
         heads /= heads[:, -1:]
         rates.append(heads)
     return Replicates(rates[0], rates[1], totals[0] / (totals[0] + totals[1]), coarse)
-
-
-def permuted_auc(
-    table: ScoreTable, n_permutations: int, rng: np.random.Generator
-) -> tuple[float, FloatArray]:
-    """AUC_pu on a thinned table, as observed and with labels shuffled among the rows."""
-    coarse = table.thin(RESAMPLE_BINS)
-    sizes = [max(round(size), 1) for size in coarse.effective_sizes]
-    # NumPy's hypergeometric draws refuse 1e9 rows and more; scaled down, nothing visible changes.
-    scale = min(1.0, 9e8 / sum(sizes))
-    sizes = [max(round(size * scale), 1) for size in sizes]
-    share = (coarse.labeled / coarse.n_labeled * sizes[0]) + (
-        coarse.unlabeled / coarse.n_unlabeled * sizes[1]
-    )
-    rows = np.diff(np.round(np.cumsum(share[::-1])), prepend=0.0).astype(np.int64)
-    drawn = rng.multivariate_hypergeometric(
-        rows, min(sizes[0], int(rows.sum()) - 1), size=n_permutations, method="marginals"
-    )
-    shuffled = _pairs(drawn / drawn.sum(1, keepdims=True), (rows - drawn).astype(float))
-    observed = _pairs(coarse.labeled[::-1] / coarse.n_labeled, coarse.unlabeled[::-1].astype(float))
-    return float(observed), shuffled
-
-
-def _pairs(labeled: FloatArray, unlabeled: FloatArray) -> FloatArray:
-    heads = np.cumsum(labeled, axis=-1) - labeled / 2
-    share: FloatArray = np.sum(heads * unlabeled, axis=-1) / unlabeled.sum(-1)
-    return share

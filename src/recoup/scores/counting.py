@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -88,41 +88,126 @@ def count_frame(
     )
     sums += [nw.col("known").sum().alias("known"), nw.len().alias("rows")]
     grouped = selected.group_by("score").agg(*sums)
-    table = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
 
-    def total_of(name: str) -> FloatArray:
-        return np.asarray(table.get_column(name).to_numpy(), dtype=np.float64)
-
-    total = total_of("rows").sum()
-    if total == 0:
-        raise InvalidInputError(f"ScoreTable needs at least one row. Got none in {source}.")
-    unknown = int(total - total_of("known").sum())
-    if unknown:
+    def strange_label() -> object:
         cell = nw.col(label)
         strange = rows.filter(cell.is_null() | ~((cell == 1) | (cell == 0) | (cell == -1)))
-        raise unknown_labels_error("ScoreTable", first_value(strange, label), unknown, int(total))
-    scores = total_of("score")
-    if not np.isfinite(scores).all():
-        bad = ~np.isfinite(scores)
-        raise InvalidInputError(
-            f"ScoreTable needs every score to be a finite number: rows without one cannot be "
-            f"ranked. Got {scores[bad][0]} in {int(total_of('rows')[bad].sum()):,} rows of column "
-            f"{brief(score)!r} of {source}. Drop or impute those rows first."
-        )
+        return first_value(strange, label)
+
+    scores, counts, squares = checked_counts(
+        _numbers(grouped),
+        strange_label,
+        f"column {brief(score)!r}",
+        f"column {brief(sample_weight)!r}",
+        source,
+    )
     if decimals is not None:
         # Not in the engine: Polars multiplies by 1 / 10**decimals, which misses the last digit.
         scores = scores / 10.0**decimals
-    columns: list[NDArray[Any]] = [total_of(name) for name in GROUPS]
-    if sample_weight is None:
+    return scores, counts, squares
+
+
+def checked_counts(
+    found: Mapping[str, FloatArray],
+    strange_label: Callable[[], object],
+    score: str,
+    weight: str,
+    source: str,
+) -> Counts:
+    """Read what a group-by has counted, or refuse the rows.
+
+    Parameters
+    ----------
+    found : mapping of str to ndarray of shape (n_scores,)
+        ``score``, ``labeled``, ``unlabeled``, ``negative``, ``known`` and ``rows``; with weights
+        also the squares of the three groups, and ``usable``.
+    strange_label : callable
+        Finds a label that is none.
+    score, weight : str
+        Where the scores and the weights were, for the error.
+    source : str
+        Where the rows were, for the error.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_scores,)
+    counts : list of ndarray of shape (n_scores,)
+    squares : list of ndarray of shape (n_scores,), or None
+    """
+    total = found["rows"].sum()
+    if total == 0:
+        raise InvalidInputError(f"ScoreTable needs at least one row. Got none in {source}.")
+    unknown = int(total - found["known"].sum())
+    if unknown:
+        raise unknown_labels_error("ScoreTable", strange_label(), unknown, int(total))
+    scores = found["score"]
+    bad = ~np.isfinite(scores)
+    if bad.any():
+        raise InvalidInputError(
+            f"ScoreTable needs every score to be a finite number: rows without one cannot be "
+            f"ranked. Got {scores[bad][0]} in {int(found['rows'][bad].sum()):,} rows of "
+            f"{score} of {source}. Drop or impute those rows first."
+        )
+    columns: list[NDArray[Any]] = [found[name] for name in GROUPS]
+    if "usable" not in found:
         return scores, [values.astype(np.intp) for values in columns], None
-    unusable = int(total - total_of("usable").sum())
+    unusable = int(total - found["usable"].sum())
     if unusable:
         raise InvalidInputError(
             f"ScoreTable needs weights to be finite and not negative. Got {unusable:,} of "
-            f"{int(total):,} rows with a missing, infinite or negative one in column "
-            f"{brief(sample_weight)!r} of {source}. Drop or fix those rows first."
+            f"{int(total):,} rows with a missing, infinite or negative one in {weight} of "
+            f"{source}. Drop or fix those rows first."
         )
-    return scores, columns, [total_of(f"{name}_squares") for name in GROUPS]
+    return scores, columns, [found[f"{name}_squares"] for name in GROUPS]
+
+
+def _numbers(grouped: Any) -> dict[str, FloatArray]:
+    """Bring the columns of a small frame to NumPy; what is missing becomes NaN."""
+    native = nw.to_native(grouped)
+    if nw.dependencies.is_duckdb_relation(native):
+        # By way of Arrow it would import pandas, which takes longer than to count a small file.
+        found = native.fetchnumpy()
+        return {
+            name: np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+            for name, column in found.items()
+        }
+    table = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+    return {
+        name: np.asarray(table.get_column(name).to_numpy(), dtype=np.float64)
+        for name in table.columns
+    }
+
+
+def read_counts(counts: Any) -> Counts:
+    """Read what the statement of ``ScoreTable.sql`` has counted, or refuse it."""
+    caller = "ScoreTable.from_counts"
+    if isinstance(counts, Mapping):
+        found = {name: np.asarray(column, dtype=np.float64) for name, column in counts.items()}
+    else:
+        try:
+            found = _numbers(nw.from_native(counts))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{caller} needs the answer to the statement of ScoreTable.sql, as a data frame or "
+                f"a dict of columns of numbers. Got {type(counts).__name__}."
+            ) from error
+    # Engines write names of columns large or small.
+    found = {str(name).lower(): column for name, column in found.items()}
+    names = {"known_rows": "known", "all_rows": "rows", "usable_rows": "usable"}
+    found = {names.get(name, name): column for name, column in found.items()}
+    wanted = ["score", *GROUPS, "known", "rows"]
+    if "usable" in found:
+        wanted += [f"{name}_squares" for name in GROUPS]
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        missing = [{new: old for old, new in names.items()}.get(name, name) for name in missing]
+        raise InvalidInputError(
+            f"{caller} needs the columns that the statement of ScoreTable.sql gives. "
+            f"Missing: {', '.join(missing)}."
+        )
+    return checked_counts(
+        found, lambda: "others", "the column of scores", "the column of weights", "the table"
+    )
 
 
 def has_many_scores(relation: Any, score: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
+Found = TypeVar("Found")
 GROUPS = ("labeled", "unlabeled", "negative")
 DEFAULT_BINS = 16_384
 
@@ -306,6 +308,88 @@ class ScoreTable:
                 *count_frame(relation, label, score, sample_weight, decimals, str(path))
             )
 
+    @staticmethod
+    def sql(
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str],
+        label: str,
+        score: str,
+        sample_weight: str | None = None,
+        decimals: int | None = None,
+    ) -> str:
+        """Write the SQL statement that counts a table of rows in an engine of your own.
+
+        It is one group-by. Run it there, and read its answer with :meth:`from_counts`.
+
+        Parameters
+        ----------
+        dialect : str, default="duckdb"
+            ``"duckdb"``, ``"spark"``, or another one that the package sqlglot knows, such as
+            ``"snowflake"`` or ``"bigquery"``.
+        table : str or sequence of str
+            Name of the table or view. Dots part schema and table; a sequence of names may hold
+            dots itself.
+        label : str
+            Column of the labels: 1 labeled positive, 0 unlabeled, -1 known negative.
+        score : str
+            Column of the scores; higher is more positive.
+        sample_weight : str, optional
+            Column of the row weights.
+        decimals : int, optional
+            Round scores to this many decimals, halves up, so that at most so many rows come back.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> print(ScoreTable.sql("spark", table="lake.scored", label="flagged", score="p"))
+        SELECT
+          score,
+          SUM(CASE WHEN label_value = 1 THEN 1 ELSE 0 END) AS labeled,
+          SUM(CASE WHEN label_value = 0 THEN 1 ELSE 0 END) AS unlabeled,
+          SUM(CASE WHEN label_value = -1 THEN 1 ELSE 0 END) AS negative,
+          SUM(CASE WHEN label_value IN (1, 0, -1) THEN 1 ELSE 0 END) AS known_rows,
+          COUNT(*) AS all_rows
+        FROM (
+          SELECT
+            CAST(`flagged` AS DOUBLE) AS label_value,
+            CAST(`p` AS DOUBLE) AS score
+          FROM `lake`.`scored`
+        ) AS scored
+        GROUP BY score
+        """
+        from recoup.scores.sql import counting_statement
+
+        return counting_statement(table, label, score, sample_weight, decimals, dialect)
+
+    @classmethod
+    def from_counts(cls, counts: Any) -> ScoreTable:
+        """Read what the statement of :meth:`sql` has counted.
+
+        Parameters
+        ----------
+        counts : pandas, Polars, PyArrow, DuckDB or PySpark frame, or dict
+            The columns of the answer, in any order and in any case.
+
+        Returns
+        -------
+        ScoreTable
+            The same as :meth:`from_frame` of the rows.
+
+        Examples
+        --------
+        >>> answer = {"score": [0.2, 0.9], "labeled": [0, 3], "unlabeled": [5, 1],
+        ...           "negative": [0, 0], "known_rows": [5, 4], "all_rows": [5, 4]}
+        >>> ScoreTable.from_counts(answer)
+        ScoreTable(2 scores, 3 labeled, 6 unlabeled, 0 known negative)
+        """
+        from recoup.scores.counting import read_counts
+
+        return cls._from_counts(*read_counts(counts))
+
     @classmethod
     def _from_counts(
         cls, scores: FloatArray, columns: list[NDArray[Any]], squares: list[FloatArray] | None
@@ -577,11 +661,43 @@ class ScoreTable:
         Returns
         -------
         ndarray of shape (n_scores,)
-            Rising to 1.
+            Rising to 1. Read-only.
         """
-        counts = getattr(self, group)[::-1].astype(float)
-        share: FloatArray = np.cumsum(counts) / (counts.sum() or 1.0)
-        return share
+
+        def counted() -> FloatArray:
+            counts = getattr(self, group)[::-1].astype(float)
+            share: FloatArray = np.cumsum(counts) / (counts.sum() or 1.0)
+            share.setflags(write=False)
+            return share
+
+        return self.once(("heads", group), counted)
+
+    def once(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        """Return what follows from the counts alone, made when it is first asked for.
+
+        Parameters
+        ----------
+        key : hashable
+            What it is, with all that it depends on besides the table.
+        make : callable
+            Makes it. What it returns is shared by all who ask, and must not be changed.
+
+        Returns
+        -------
+        object
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        found: Found = self._made[key]
+        return found
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return {name: value for name, value in vars(self).items() if name != "_made"}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per score.

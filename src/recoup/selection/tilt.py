@@ -16,7 +16,7 @@ import numpy as np
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.metrics.area import area_under_roc, auc_pu
-from recoup.metrics.curves import monotone_rate, recovered_roc
+from recoup.metrics.curves import monotone_rates, recovered_roc
 from recoup.metrics.measure import measure
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, evaluated_specs
@@ -328,7 +328,7 @@ def _heads(counts: FloatArray) -> FloatArray:
 
 def _valid(rates: FloatArray, table: ScoreTable) -> FloatArray:
     weights = np.append(0.0, (table.labeled + table.unlabeled)[::-1])
-    return np.array([monotone_rate(row, weights) for row in rates])
+    return monotone_rates(rates, weights)
 
 
 def _is_of_valid_curve(spec: MetricSpec) -> bool:

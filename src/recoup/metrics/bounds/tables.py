@@ -275,7 +275,7 @@ def _bounds_based_on(
     low, high = options.alphas
     bands = {
         alpha: band_of(table, group, 1 - alpha if reverse else alpha, options)
-        for alpha in (low, high)
+        for alpha in {low, high}
     }
     # Appendix C: based on negatives, the larger alpha makes the lower bound.
     first, last = (high, low) if reverse else (low, high)
