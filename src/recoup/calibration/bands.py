@@ -17,6 +17,10 @@ from recoup.scores.table import ScoreTable
 # Scores that a calibration remembers, and values of alpha that stand for its distribution.
 N_KNOTS = 256
 N_ALPHAS = 9
+# Limits so near to 0 and 1 are no more than that.
+NOTHING = 1e-9
+# Answers that the prior is worth by which labels are right about chances: a few, or very many.
+PRIOR_WEIGHTS = (4.0, 40.0, 400.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +136,22 @@ def _curve(
 
 
 def _answered(curve: LogitCurve, table: ScoreTable, answers: Answers) -> LogitCurve:
-    """Move logits along the line that answers say."""
+    """Move logits along lines that answers say, from hardly any move to a free one.
+
+    Each line counts by how well it explains the answers: where these agree with the labels, the
+    chances stay what the labels say, which is surer than a few answers.
+    """
     at = np.interp(answers.scores, table.centers, curve.center)
-    line = answered_line(at, answers.truth, answers.weights)
-    error = np.sqrt(line.error(curve.center) ** 2 + (line.slope * curve.error) ** 2)
-    return LogitCurve(line.at(curve.center), error)
+    lines = [answered_line(at, answers.truth, answers.weights, one) for one in PRIOR_WEIGHTS]
+    logits = np.array([line.at(curve.center) for line in lines])
+    variances = np.array(
+        [line.error(curve.center) ** 2 + (line.slope * curve.error) ** 2 for line in lines]
+    )
+    evidence = np.array([line.evidence for line in lines])
+    weight = np.exp(evidence - evidence.max())
+    weight /= weight.sum()
+    center = weight @ logits
+    return LogitCurve(center, np.sqrt(weight @ (variances + (logits - center) ** 2)))
 
 
 def _some_pairs(prior: Prior) -> list[tuple[float, float]]:
@@ -161,7 +176,9 @@ def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float)
     # The truth rises: it is no lower than any limit to the left, no higher than any to the right.
     low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
     low, high = np.minimum(low, center), np.maximum(high, center)
-    return Band(expit(center), expit(low), expit(high))
+    lower, upper = expit(low), expit(high)
+    lower[lower < NOTHING], upper[1 - upper < NOTHING] = 0.0, 1.0
+    return Band(expit(center), lower, upper)
 
 
 def _mixture_quantile(curves: list[LogitCurve], share: float) -> FloatArray:
