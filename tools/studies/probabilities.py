@@ -19,7 +19,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from tools.studies.prior_tasks import stream
 from tools.studies.probability_tasks import STORE, Case, cases
 
 N_BINS = 10
-NEAR_ALPHA = 0.03
 # From a problem and alpha to chances of its new rows.
 Method = Callable[[Case, Any], np.ndarray]
 
@@ -167,40 +166,30 @@ def run_all() -> list[dict[str, Any]]:
     return found
 
 
-def ratios(rows: Iterable[dict[str, Any]], alpha: str, method: str) -> np.ndarray:
-    """Brier score and calibration error over those by true classes, a row for each problem."""
-    return np.array(
-        [
-            np.array(row[alpha][method]) / np.maximum(row[alpha]["true classes"], 1e-9)
-            for row in rows
-        ]
-    )
-
-
 def choose() -> None:
     """Compare forms of the curve on the datasets of training, where alpha is known."""
     from recoup.calibration import curve
 
     given = cases("training")
-    chosen = curve.SLOPE, curve.SLOPE_SPREAD
+    chosen = curve.N_PIECES, curve.SLOPE, curve.SLOPE_SPREAD
     forms: dict[str, Method] = {
         "true classes": by_true_classes,
         **{name: METHODS[name] for name in METHODS if name != "recoup.calibrate"},
     }
-    for slope, spread in ((1.2, 0.4), (1.5, 0.5), (1.5, 0.8), (1.2, 3.0)):
+    for pieces, slope, spread in ((16, 1.5, 0.8), (24, 1.5, 0.8), (24, 1.2, 0.4), (24, 1.5, 3.0)):
 
-        def spline(case: Case, alpha: Any, slope: float = slope, spread: float = spread) -> Any:
-            curve.SLOPE, curve.SLOPE_SPREAD = slope, spread
+        def spline(case: Case, alpha: Any, form: Any = (pieces, slope, spread)) -> Any:
+            curve.N_PIECES, curve.SLOPE, curve.SLOPE_SPREAD = form
             return by_recoup(case, alpha)
 
-        forms[f"spline, slope {slope} +- {spread}"] = spline
+        forms[f"spline of {pieces}, slope {slope} +- {spread}"] = spline
     base = np.array([_pair(by_true_classes, case) for case in given])
     print(f"{len(given)} problems of datasets that are not in the study: Brier, ECE over truth's")
     for name, method in forms.items():
         found = np.array([_pair(method, case) for case in given])
         geometric = np.exp(np.mean(np.log(found / base), axis=0))
         print(f"{name:32} {geometric[0]:.3f} {geometric[1]:.3f}")
-    curve.SLOPE, curve.SLOPE_SPREAD = chosen
+    curve.N_PIECES, curve.SLOPE, curve.SLOPE_SPREAD = chosen
 
 
 def _pair(method: Method, case: Case) -> tuple[float, float]:

@@ -192,10 +192,11 @@ def audited(simulations: int) -> list[dict[str, Any]]:
     return found
 
 
-def coverage(simulations: int) -> dict[str, list[dict[str, Any]]]:
+def coverage(simulations: int) -> dict[str, Any]:
     """Run all simulations."""
     return {
         "simulated": known_and_unsure(simulations),
         "real": on_real_scores(simulations),
         "audited": audited(simulations),
+        "simulations": simulations,
     }

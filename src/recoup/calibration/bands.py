@@ -104,7 +104,9 @@ def chance_bands(
     for moved in (True, False):
         bands.append(
             _band(
-                np.clip(center.center, -surest, surest) + moved * shift,
+                np.clip(
+                    center.center + moved * shift, -surest if moved * shift > 0 else None, surest
+                ),
                 [
                     [replace(curve, center=curve.center + moved * by) for curve, by in group]
                     for group in groups

@@ -13,15 +13,17 @@ from recoup._core.checks import Scheme, brief, check_scheme
 from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.random import RandomState, as_seed
+from recoup._core.text import show_digits
 from recoup.calibration.bands import Answers, Band, chance_bands
 from recoup.calibration.results import Calibration
 from recoup.exceptions import InvalidInputError
+from recoup.metrics.feasible import feasible_kappas
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 
 FEW_LABELED = 30
-# Chances whose mean is so many standard errors from alpha say that no such alpha can be.
-FAR = 4.0
+# Level of the limit on alpha from which it is said that no such alpha can be.
+FEASIBLE = 0.95
 
 
 def calibrate(
@@ -165,7 +167,7 @@ def calibration_of(
         n_labeled=float(table.n_labeled),
         n_unlabeled=float(table.n_unlabeled),
         n_checked=0 if answers is None else len(answers.truth),
-        notes=tuple(_notes(table, prior, knots, unlabeled, answers)),
+        notes=tuple(_notes(table, prior, answers)),
     )
 
 
@@ -253,9 +255,7 @@ def _among_all(prior: Prior, table: ScoreTable) -> Prior:
     )
 
 
-def _notes(
-    table: ScoreTable, prior: Prior, knots: ScoreTable, unlabeled: Band, answers: Answers | None
-) -> list[Note]:
+def _notes(table: ScoreTable, prior: Prior, answers: Answers | None) -> list[Note]:
     """Say what to beware of."""
     notes = [] if prior.estimate is None else prior_notes(prior.estimate)
     if table.effective_sizes[0] < FEW_LABELED:
@@ -266,15 +266,14 @@ def _notes(
                 f"logistic one. Mind its limits.",
             )
         )
-    mean = float(np.average(unlabeled.center, weights=knots.unlabeled))
-    error = np.sqrt(max(prior.alpha * (1 - prior.alpha), 1e-9) / knots.effective_sizes[1])
-    if answers is None and abs(mean - prior.alpha) > max(FAR * error, 0.1 * prior.alpha):
+    most = prior.beta * feasible_kappas(table, FEASIBLE)[0]
+    if answers is None and prior.alpha > most:
         notes.append(
             Note(
                 "infeasible-prior",
-                f"The chances of the unlabeled rows have the mean {mean:.3g}, where alpha is "
-                f"{prior.alpha:.3g}: with these labels and scores no such alpha can be. Have alpha "
-                f"estimated, or check rows by hand.",
+                f"With these scores alpha is at most {show_digits(most)}, where labels are a "
+                f"random sample of the positives. Got {show_digits(prior.alpha)}: chances are then "
+                f"too high. Have alpha estimated, or check rows by hand.",
             )
         )
     return notes

@@ -17,10 +17,10 @@ import numpy as np
 from recoup._core.checks import FloatArray
 from recoup.calibration.label_odds import LabelOdds, inside
 
-# Pieces of the spline; smoothnesses from hardly any to a straight line.
-N_PIECES = 16
-SMOOTHNESSES = tuple(10.0 ** np.arange(4.0, -3.6, -0.5))
-# What mean slopes are like, and how far they differ. Both were chosen on datasets that are not
+# Pieces of the spline; smoothnesses from a straight line to hardly any.
+N_PIECES = 24
+SMOOTHNESSES = tuple(10.0 ** np.arange(4.0, -6.1, -1.0))
+# What mean slopes are like, and how far they differ. All were chosen on datasets that are not
 # among those of the study (tools/studies/probabilities.py).
 SLOPE, SLOPE_SPREAD = 1.5, 0.8
 MOST_STEPS, LONGEST_STEP, ENOUGH = 60, 4.0, 1e-7
@@ -140,7 +140,7 @@ class _Spline:
         from scipy.interpolate import BSpline
 
         low, high = float(counts.places[0]), float(counts.places[-1])
-        high = max(high, low + 1e-3)  # a single score
+        high = max(high, low + 1.0)  # a single score
         knots = low + (high - low) / N_PIECES * np.arange(-3, N_PIECES + 4)
         within = np.clip(counts.places, low, high - 1e-9 * (high - low))
         design = BSpline.design_matrix(within, knots, 3).toarray()
