@@ -9,7 +9,10 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs pins install-hashed bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce house data clean clean-study
+.PHONY: pins install-hashed
+.PHONY: study study-audits study-auto study-guard study-labels study-priors study-probabilities
+.PHONY: study-tables train-priors
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -32,6 +35,9 @@ help:
 	@echo '                   real datasets of the folder RECOUP_DATA: half an hour'
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
+	@echo 'make study-probabilities'
+	@echo '                   hold chances of being positive against true classes, on real datasets of'
+	@echo '                   the folder RECOUP_DATA: ten minutes'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
 	@echo 'make study-guard   whether fits that fail say so: hours, goes on where it stopped'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
@@ -135,6 +141,12 @@ study-auto: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind study
 	$(BIN)/python -m tools.studies.auto_study score
 	$(BIN)/python -m tools.studies.auto_study run --write docs/auto-study.md
+
+study-probabilities: data $(VENV)/.installed
+	$(BIN)/python -m tools.studies.prior_tasks pack --kind study training
+	$(BIN)/python -m tools.studies.probability_tasks score --kind study training
+	$(BIN)/python -m tools.studies.probabilities choose
+	$(BIN)/python -m tools.studies.probabilities run --write docs/probabilities-study.md
 
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md

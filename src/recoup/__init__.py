@@ -11,10 +11,11 @@ sure the corrected ones are. Its parts follow the path of the data:
 4. :mod:`recoup.priors` estimates how many positives hide among the unlabeled rows.
 5. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
 6. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
-7. :mod:`recoup.audit` plans which rows to check by hand, and what they tell.
-8. ``compare`` sets several models side by side, on the same rows.
-9. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
-   does all of it with files.
+7. ``calibrate`` turns scores into chances of being positive, ``suspects`` lists hidden positives.
+8. :mod:`recoup.audit` plans which rows to check by hand, and what they tell.
+9. ``compare`` sets several models side by side, on the same rows.
+10. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command
+    line does all of it with files.
 
 Labels are always called ``s``: 1 labeled positive, 0 unlabeled, -1 known negative. ``alpha`` is
 the share of positives among the unlabeled rows, ``beta`` among the labeled ones.
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from recoup import (
         audit,
         bench,
+        calibration,
         data,
         learners,
         metrics,
@@ -48,6 +50,10 @@ if TYPE_CHECKING:
         simulation,
     )
     from recoup._core.alpha import Draws, Interval
+    from recoup.calibration.calibrate import calibrate
+    from recoup.calibration.results import Calibration
+    from recoup.calibration.suspect_list import Suspects
+    from recoup.calibration.suspects import suspects
     from recoup.data import load_example
     from recoup.evaluation.compare import compare
     from recoup.evaluation.comparison import Comparison
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "Draws",
     "Estimate",
@@ -72,9 +79,12 @@ __all__ = [
     "RecoupWarning",
     "Report",
     "ScoreTable",
+    "Suspects",
     "__version__",
     "audit",
     "bench",
+    "calibrate",
+    "calibration",
     "compare",
     "data",
     "evaluate",
@@ -88,13 +98,15 @@ __all__ = [
     "selection",
     "simulate",
     "simulation",
+    "suspects",
 ]
 
 _ROOMS = (
-    *("audit", "bench", "data", "learners", "metrics", "plot", "priors", "report", "scores"),
-    *("selection", "simulation"),
+    *("audit", "bench", "calibration", "data", "learners", "metrics", "plot", "priors"),
+    *("report", "scores", "selection", "simulation"),
 )
 _HOMES = {
+    "Calibration": "calibration",
     "Comparison": "evaluation",
     "Draws": "_core.alpha",
     "Estimate": "evaluation",
@@ -105,10 +117,13 @@ _HOMES = {
     "RecoupWarning": "exceptions",
     "Report": "report",
     "ScoreTable": "scores",
+    "Suspects": "calibration",
+    "calibrate": "calibration",
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
     "load_example": "data",
     "simulate": "simulation",
+    "suspects": "calibration",
 }
 
 answer_to_old_names()

@@ -92,8 +92,13 @@ def test_files_fit_together(folder):
     out = folder / "out"
     scores = pd.read_parquet(out / "scores.parquet").set_index("id")
     suspects = pd.read_csv(out / "suspects.csv")
-    assert list(suspects.columns) == ["id", "probability", "rank"]
+    limits = suspects[["lower", "probability", "upper"]].to_numpy()
+    assert (np.diff(limits, axis=1) >= 0).all()
+    assert (limits[:, 1] >= 0).all()
+    assert (limits[:, 1] <= 1).all()
     assert suspects["probability"].is_monotonic_decreasing
+    assert list(suspects["rank"]) == list(range(1, len(suspects) + 1))
+    assert suspects["why"].str.contains("rows nearest in score are labeled").all()
     assert (scores.loc[suspects["id"], "label"] == 0).all()
     summary = json.loads((out / "summary.json").read_text())
     unlabeled = scores[scores["label"] == 0]

@@ -325,6 +325,39 @@ class Audit:
         rng = np.random.default_rng(as_seed(random_state, caller))
         return labels_test(*as_drawn(population, checked.answered), confidence, rng)
 
+    def weighted_answers(
+        self, s: ArrayLike | ScoreTable, scores: ArrayLike | None = None, *, caller: str = "Audit"
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return scores and answers of unlabeled rows, and how many rows each stands for.
+
+        :func:`recoup.calibrate` calls it.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,) or ScoreTable
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,), optional
+            Higher is more positive. Left out when ``s`` is a table.
+        caller : str
+            Who asks, for error messages.
+
+        Returns
+        -------
+        scores, truth, weights : ndarray of shape (n_answers,)
+            Rows that nobody could tell the truth of are left out.
+        """
+        from recoup.audit.audited_prior import placed
+
+        if self.kind == "top":
+            raise InvalidInputError(
+                f"{caller} needs an audit of rows that were drawn: the highest scores alone say "
+                f"nothing about the others. Got Audit.top. Pass a plan's audit, Audit.uniform or "
+                f"Audit.drawn."
+            )
+        _, population, checked = placed(self, s, scores, "single-sample", caller)
+        known = checked.answered
+        return population.centers[known.cells], known.truth, 1 / known.probability
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per checked row.
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from recoup._core.checks import FloatArray
+from recoup.calibration.answered_line import answered_line
 from recoup.scores.table import ScoreTable
 
-# Pseudo-answers behind the refitted posterior's prior that the labels were right about p.
-PRIOR_WEIGHT = 4.0
 LEAST = 1e-4
 
 
@@ -94,22 +93,8 @@ def refitted(p: FloatArray, at: FloatArray, truth: FloatArray, weights: FloatArr
 
     if not len(truth):
         return p
-    x = logit(np.clip(at, LEAST, 1 - LEAST))
-    # Weights of mean one; a few pseudo-answers, weakly, hold the line at a = 0, b = 1.
-    w = weights / weights.mean()
-    line = np.array([0.0, 1.0])
-    design = np.column_stack([np.ones_like(x), x])
-    prior = PRIOR_WEIGHT * np.array([0.25, 1.0])
-    for _ in range(50):
-        fitted = expit(design @ line)
-        slope = design.T @ (w * (truth - fitted)) - prior * (line - [0.0, 1.0])
-        curvature = (design * (w * fitted * (1 - fitted))[:, None]).T @ design + np.diag(prior)
-        step = np.linalg.solve(curvature, slope)
-        line = line + np.clip(step, -1.0, 1.0)
-        if np.abs(step).max() < 1e-9:
-            break
-    line[1] = max(line[1], 0.0)
-    found: FloatArray = expit(line[0] + line[1] * logit(np.clip(p, LEAST, 1 - LEAST)))
+    line = answered_line(logit(np.clip(at, LEAST, 1 - LEAST)), truth, weights)
+    found: FloatArray = expit(line.at(logit(np.clip(p, LEAST, 1 - LEAST))))
     return found
 
 

@@ -11,7 +11,21 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recoup._core.checks import brief
-from recoup.cli import audit, bench, compare, data, evaluate, fit, lists, prior, run, scar, simulate
+from recoup.cli import (
+    audit,
+    bench,
+    calibrate,
+    compare,
+    data,
+    evaluate,
+    fit,
+    lists,
+    prior,
+    run,
+    scar,
+    simulate,
+    suspects,
+)
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -79,6 +93,8 @@ app.command()(run.run)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
 app.command()(prior.prior)
+app.command()(calibrate.calibrate)
+app.command()(suspects.suspects)
 app.command()(scar.scar)
 app.command()(simulate.simulate)
 app.command()(fit.fit)

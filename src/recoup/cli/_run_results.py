@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup._core.files import no_formula
 from recoup.cli._output import command_line
 from recoup.cli._run_table import RunTable
 from recoup.cli.run import MODEL, REPORT, SCORES, SUSPECTS, TO_CHECK
@@ -19,6 +18,7 @@ from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from recoup.audit import AuditPlan
+    from recoup.calibration import Suspects
     from recoup.evaluation import Evaluation
     from recoup.priors import PriorEstimate
 
@@ -56,13 +56,15 @@ class RunResult:
     evaluation: Evaluation
     doubt: str
 
-    @property
-    def suspects(self) -> Any:
-        """Positions of the unlabeled rows that are called positive, the likeliest first."""
-        unlabeled = np.flatnonzero(self.table.s == 0)
-        order = unlabeled[np.argsort(-self.probabilities[unlabeled], kind="stable")]
-        called = int((self.probabilities[unlabeled] >= self.threshold).sum())
-        return order[: min(max(called, CHECKED_ROWS), MOST_SUSPECTS)]
+    def suspects(self, ids: Any) -> Suspects:
+        """Return the unlabeled rows that are called positive, at least a hundred, by name."""
+        from recoup.calibration.calibrate import calibration_of
+        from recoup.calibration.suspects import listed_suspects
+
+        one, s = self.evaluation, self.table.s
+        calibration = calibration_of(one.given.counts, one.prior, one.scheme, one.confidence)
+        top = min(max(self.n_called, CHECKED_ROWS), MOST_SUSPECTS)
+        return listed_suspects(s == 1, s == 0, self.probabilities, calibration, top, ids)
 
     @property
     def n_called(self) -> int:
@@ -213,18 +215,13 @@ def write_results(
     folds = getattr(found.learner, "oof_folds_", None)
     if folds is not None:
         columns["fold"] = pa.chunked_array([pa.array(np.asarray(folds))])
-    suspects = found.suspects
-    named = [no_formula(one) for one in columns["id"].take(pa.array(suspects)).to_pylist()]
+    ids = np.empty(len(table.s), object)
+    ids[:] = columns["id"].to_pylist()
+    suspects = found.suspects(ids).columns(for_spreadsheet=True)
     write_together(
         {
             out / SCORES: pa.table(columns),
-            out / SUSPECTS: pa.table(
-                {
-                    "id": pa.array(named),
-                    "probability": found.probabilities[suspects].round(4),
-                    "rank": np.arange(1, len(suspects) + 1),
-                }
-            ),
+            out / SUSPECTS: pa.table(suspects),
         }
     )
     plan = None

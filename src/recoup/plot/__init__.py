@@ -18,6 +18,7 @@ from recoup.plot.curves import (
 )
 from recoup.plot.evaluation import EvaluationDisplay
 from recoup.plot.priors import PriorDisplay
+from recoup.plot.probabilities import ProbabilityDisplay
 from recoup.plot.scar import ScarDisplay, SelectionDisplay
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "MetricDisplay",
     "PrDisplay",
     "PriorDisplay",
+    "ProbabilityDisplay",
     "RadarDisplay",
     "RankDisplay",
     "RocDisplay",
