@@ -28,13 +28,14 @@ from recoup.metrics.influence import (
 from recoup.metrics.intervals import Ends
 from recoup.metrics.measure import raw_value
 from recoup.metrics.observed import ObservedShares, group_shares, moved_mixture
+from recoup.metrics.point_limits import N_DRAWS, PointLimits
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import RESAMPLE_BINS
 from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
 from recoup.scores.table import ScoreTable
 
-# Draws of alpha and beta that an interval goes through: of a formula, and of a whole curve.
-N_DRAWS, N_CURVES = 1000, 60
+# Draws of alpha and beta that the interval of a whole curve goes through.
+N_CURVES = 60
 
 Limits = dict[str, tuple[float, float]]
 # AUC_pu and its limits.
@@ -126,27 +127,14 @@ def point_estimates(
     dict of str to tuple of three ndarray of shape (n,)
         By key of the metric.
     """
-    observed = ObservedShares.above(table, thresholds, scheme)
-    z = intervals.normal_quantile(confidence)
-    center = observed.at(prior.alpha, prior.beta)
-    limits = [(alpha, observed.at_limits(alpha, prior.beta, z)) for alpha in prior.corners()]
-    drawn: tuple[Any, ...] = ()
-    if prior.alpha_draws is not None:
-        drawn = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
-    found = {}
-    for spec in evaluated_specs("point"):
-        raw = np.asarray(spec.formula(*center), float)
-        more: tuple[Ends, ...] = ()
-        if drawn:
-            more = (intervals.spread(np.asarray(spec.formula(*drawn), float), confidence),)
-        stretch = (times or {}).get(spec.key, 1.0)
-        ends = [
-            observed.interval(spec.formula, alpha, prior.beta, around, more, stretch)
-            for alpha, around in limits
-        ]
-        low, high = np.min([one[0] for one in ends], axis=0), np.max([e[1] for e in ends], axis=0)
-        found[spec.key] = raw, low, high
-    return found
+    limits = PointLimits.of(ObservedShares.above(table, thresholds, scheme), prior, confidence)
+    return {
+        spec.key: (
+            limits.value(spec.formula),
+            *limits.interval(spec.formula, (times or {}).get(spec.key, 1.0)),
+        )
+        for spec in evaluated_specs("point")
+    }
 
 
 def _interval(
