@@ -104,6 +104,7 @@ def audited(
         notes=tuple(_notes(checked, labels.code, labels.text)),
         calibration=audited_calibration(population, checked, positives, cases, confidence),
         right_labels=right_labels(population, checked, confidence),
+        checked=checked,
     )
 
 

@@ -20,8 +20,9 @@ from recoup.audit.checked import CheckedRows, chances, hidden_mass, parts_of, ri
 from recoup.audit.estimating import drawn_cases
 from recoup.audit.limits import Drawn
 from recoup.audit.population import JudgedRows
+from recoup.metrics.demands import Demand
 from recoup.metrics.intervals import Ends, spread
-from recoup.metrics.promises import N_APART, Demand, kept_apart, kept_in_order
+from recoup.metrics.promises import N_APART, kept_apart, kept_in_order
 
 # Where walks start: from the strictest threshold at which the checks could show anything (0) to
 # the one that flags as many rows as the promise allows at most (1).
@@ -43,6 +44,8 @@ class ByAnswers:
         Share of right labels, if none of them was checked.
     seed : int
         Seed of the draws.
+    scores : ndarray of shape (n,), optional
+        Thresholds to look at, highest first, if not the lowest scores of the parts.
 
     Attributes
     ----------
@@ -54,13 +57,22 @@ class ByAnswers:
     """
 
     def __init__(
-        self, population: JudgedRows, checked: CheckedRows, alpha: float, beta: float, seed: int
+        self,
+        population: JudgedRows,
+        checked: CheckedRows,
+        alpha: float,
+        beta: float,
+        seed: int,
+        scores: FloatArray | None = None,
     ) -> None:
         self.population = population
         self.checked = checked
         self.beta = beta
         self.seed = seed
         places = parts_of(population, checked)[::-1]
+        if scores is not None:
+            found: NDArray[np.intp] = np.searchsorted(population.scores, scores, side="left")
+            places = found[found < len(population.scores)]
         queue = np.cumsum(population.rows[::-1])[::-1][places]
         self.places = places[queue > 0]
         self.queue = queue[queue > 0]
@@ -137,9 +149,11 @@ class ByAnswers:
         """Return the largest precision that checks could show, if all above were positive."""
         population, answered = self.population, self.checked.answered
         checks = np.bincount(answered.cells, minlength=len(population.scores))
-        above = [np.cumsum(column[::-1])[::-1][self.places] for column in (checks, self._certain())]
-        sure, n_checks = above[1], np.maximum(above[0], 1e-9)
-        rest = np.cumsum(population.unlabeled[::-1])[::-1][self.places]
+        n_checks, sure, rest = (
+            np.cumsum(np.asarray(column, float)[::-1])[::-1][self.places]
+            for column in (checks, self._certain(), population.unlabeled)
+        )
+        n_checks = np.maximum(n_checks, 1e-9)
         found: FloatArray = (sure + rest * level ** (1 / n_checks)) / self.queue
         return found
 

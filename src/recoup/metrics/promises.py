@@ -17,84 +17,74 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
-from recoup.metrics.intervals import Ends, exact_share, normal_quantile
+from recoup.metrics.demands import STARTS, Demand
+from recoup.metrics.intervals import Ends, exact_share
 from recoup.metrics.observed import ObservedShares, moved_mixture
-from recoup.metrics.point import expected_cost, precision, recall
 from recoup.metrics.point_limits import PointLimits
+from recoup.metrics.spec import MetricSpec
 from recoup.scores.table import ScoreTable
 
 # Thresholds that are looked at, evenly in the logarithm of the rows above them.
 MOST_CANDIDATES = 400
 SMALLEST_QUEUE = 0.01  # in expected positives
-# Where walks start, from where a perfect ranking would just be recognized (0) to where every
-# positive would have to be flagged (1). Chosen on simulated worlds that no study uses.
-STARTS = (0.1, 0.3, 0.6, 0.85)
-LAST_START = 0.95
 # Thresholds of a promise that no order goes with: each is tested by itself.
 N_APART = 12
 
-Kind: TypeAlias = Literal["precision", "recall", "cost"]
 # Whether the promise is shown to hold at a threshold (by its place), at a level.
 Shown: TypeAlias = Callable[[int, float], bool]
 
 
-@dataclass(frozen=True)
-class Demand:
-    """One thing that is promised of the rows at or above a threshold.
+class Judge(Protocol):
+    """What says which thresholds keep a promise: labels, or answers about checked rows."""
 
-    Attributes
+    thresholds: FloatArray
+    queue: FloatArray
+
+    def values(self, formula: Any) -> FloatArray:
+        """Return a metric at every threshold."""
+
+    def interval(self, formula: Any, place: int, confidence: float) -> Ends:
+        """Return the limits of a metric at a threshold."""
+
+    def p_value(self, demand: Demand, place: int) -> float:
+        """Return how often a broken promise would look as well kept at a threshold."""
+
+    def kept(self, demand: Demand, level: float) -> NDArray[np.bool_]:
+        """Return at which thresholds a promise is shown to be kept."""
+
+
+def best_place(judge: Judge, kept: NDArray[np.bool_], aim: MetricSpec | Demand) -> int:
+    """Return the threshold that is best among those that keep a promise.
+
+    Parameters
     ----------
-    kind : {"precision", "recall", "cost"}
-        At least so many of the flagged rows are positive; at least so many of the positives are
-        flagged; to flag by the threshold costs less than to flag no row, or all.
-    goal : float
-        What must be reached: a share, or 0 of what is saved.
-    costs : (float, float), default=(1.0, 1.0)
-        Cost of a false positive and of a false negative.
+    judge : Judge
+        What says so.
+    kept : ndarray of bool of shape (n,)
+        Which do.
+    aim : MetricSpec or Demand
+        What to make best.
+
+    Returns
+    -------
+    int
+        Of equally good ones the lowest threshold, which flags most.
     """
-
-    kind: Kind
-    goal: float
-    costs: tuple[float, float] = (1.0, 1.0)
-
-    def value(self, tpr: Any, fpr: Any, pi: Any) -> Any:
-        """Return what must be at least the goal."""
-        if self.kind == "precision":
-            return precision.from_rates(tpr, fpr, pi)
-        if self.kind == "recall":
-            return recall.from_rates(tpr, fpr, pi)
-        fp_cost, fn_cost = self.costs
-        idle = np.minimum(fn_cost * pi, fp_cost * (1 - pi))
-        return idle - expected_cost.from_rates(tpr, fpr, pi, fp_cost=fp_cost, fn_cost=fn_cost)
-
-    def start_of_walks(self, n_labeled: float, level: float) -> FloatArray:
-        """Return where walks start, in rows per row that the promise needs at most.
-
-        With perfect precision among the first rows, the share of labeled rows above a threshold
-        is f / goal where f is promised. The least f at which that is recognized follows.
-
-        Parameters
-        ----------
-        n_labeled : float
-            Number of labeled rows.
-        level : float
-            Chance that the promise may be broken.
-
-        Returns
-        -------
-        ndarray of shape (n_starts,)
-        """
-        z = normal_quantile(1 - 2 * level)
-        odds = z**2 / (max(1 / self.goal - 1, 1e-6) ** 2 * n_labeled)
-        least = min(odds / (1 + odds), self.goal * LAST_START)
-        return least + (LAST_START - least) * np.array(STARTS)
+    if isinstance(aim, Demand):
+        values = judge.values(aim.value)
+    else:
+        values = judge.values(aim.formula)
+        values = np.clip(values, aim.low, aim.high)
+        values = values if aim.higher_is_better else -values
+    values = np.where(kept & np.isfinite(values), values, -np.inf)
+    return int(len(values) - 1 - np.argmax(values[::-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +140,7 @@ class Candidates:
 
     def near(self, queue: Any) -> NDArray[np.intp]:
         """Return the first threshold that flags at least so many rows, or the last of all."""
-        places = np.searchsorted(self.queue, queue, side="left")
+        places: NDArray[np.intp] = np.searchsorted(self.queue, queue, side="left")
         return np.minimum(places, len(self.queue) - 1)
 
 

@@ -26,6 +26,7 @@ from recoup.metrics.bounds import bounds_from_table
 from recoup.metrics.influence import Influence, auc_effects, rows_behind
 from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
+from recoup.metrics.point_limits import N_DRAWS
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.light import labels_asked
