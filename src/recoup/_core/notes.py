@@ -23,6 +23,11 @@ CODES = {
     "audit-top": "only the rows with the highest scores were checked",
     "audit-missing": "some checked rows have no answer",
     "labels-biased": "checked rows show that labels favor some scores",
+    # About a promise.
+    "promise-labels": "the promise holds if labels are a random sample of the positives",
+    "promise-propensity": "the promise holds if the given propensities do",
+    "promise-audit": "the promise holds whatever the labels are, by the draw of checked rows",
+    "no-threshold": "no threshold keeps the promise, and what would help",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

@@ -11,7 +11,7 @@ from recoup._core.notes import Note
 from recoup.audit.calibrating import audited_calibration
 from recoup.audit.checked import CheckedRows, as_drawn, chances, hidden_mass, right_share
 from recoup.audit.labels import labels_verdict, right_labels
-from recoup.audit.limits import Drawn, drawn_again
+from recoup.audit.limits import BLOCKS, Drawn, drawn_again
 from recoup.audit.population import JudgedRows
 from recoup.audit.results import AuditedEstimate, AuditedEvaluation
 from recoup.audit.together import combined
@@ -104,11 +104,12 @@ def audited(
         notes=tuple(_notes(checked, labels.code, labels.text)),
         calibration=audited_calibration(population, checked, positives, cases, confidence),
         right_labels=right_labels(population, checked, confidence),
+        checked=checked,
     )
 
 
 def drawn_cases(
-    population: JudgedRows, checked: CheckedRows, beta: float, seed: int
+    population: JudgedRows, checked: CheckedRows, beta: float, seed: int, n_cells: int = BLOCKS
 ) -> list[Drawn]:
     """Draw the positives by score many times: once, or for missing answers of either kind.
 
@@ -122,6 +123,8 @@ def drawn_cases(
         Share of right labels, if none of them was checked.
     seed : int
         Seed of the draws.
+    n_cells : int, default=256
+        Cells that the scores are joined to, roughly: few will do for one threshold.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def drawn_cases(
     """
     # The same seed for both, so that they differ by the missing answers alone.
     return [
-        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed))
+        _drawn(population, checked.filled(fill), beta, np.random.default_rng(seed), n_cells)
         for fill in ((0.0, 1.0) if checked.n_missing else (0.0,))
     ]
 
@@ -243,10 +246,14 @@ def _notes(checked: CheckedRows, code: str, text: str) -> list[Note]:
 
 
 def _drawn(
-    population: JudgedRows, checked: CheckedRows, beta: float, rng: np.random.Generator
+    population: JudgedRows,
+    checked: CheckedRows,
+    beta: float,
+    rng: np.random.Generator,
+    n_cells: int = BLOCKS,
 ) -> Drawn:
     if not checked.certain:
-        return drawn_again(population, checked, beta, rng)
+        return drawn_again(population, checked, beta, rng, n_cells=n_cells)
     # Nothing is known about the other rows: as many positives as may be, at either end or evenly.
     known = np.bincount(checked.cells, checked.truth, len(population.scores))
     rows = population.unlabeled - np.bincount(checked.cells, minlength=len(population.scores))

@@ -101,6 +101,7 @@ def drawn_again(
     beta: float,
     rng: np.random.Generator,
     n_draws: int = N_DRAWS,
+    n_cells: int = BLOCKS,
 ) -> Drawn:
     """Draw the positives by score many times.
 
@@ -116,13 +117,15 @@ def drawn_again(
         Source of randomness.
     n_draws : int, default=1000
         How many times.
+    n_cells : int, default=256
+        Cells that the scores are joined to, roughly. The draws are the same for any number.
 
     Returns
     -------
     Drawn
     """
     parts = parts_of(population, checked)
-    coarse, index = population.blocks(BLOCKS, parts)
+    coarse, index = population.blocks(n_cells, parts)
     hidden = np.zeros((n_draws, len(coarse.scores)))
     for rows, answers in checked.by_layer(population):
         hidden += _drawn_hidden(rows, answers, parts, index, hidden.shape, rng)

@@ -156,10 +156,7 @@ class JudgedRows:
         n, total = rows.sum(), positives.sum(axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):
             if spec.kind == "point":
-                at = self.first_above
-                found, above = positives[:, at:].sum(axis=-1), rows[at:].sum()
-                value = spec.formula(found / total, (above - found) / (n - total), total / n)
-                return np.asarray(value, float)
+                return np.asarray(spec.formula(*self.rates(positives)), float)
             if spec.kind == "proper":
                 if_positive, if_negative = spec.formula(self.centers)
                 loss: FloatArray = positives @ (if_positive - if_negative) + rows @ if_negative
@@ -189,6 +186,14 @@ class JudgedRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             curves = self.curves(positives) if any(one.kind == "area" for one in specs) else None
         return {spec.key: self.value(spec, positives, curves) for spec in specs}
+
+    def rates(self, positives: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return ``(tpr, fpr, pi)`` at the threshold for each row of positives by score."""
+        rows, at = self.rows, self.first_above
+        n, total = rows.sum(), positives.sum(axis=-1)
+        found, above = positives[:, at:].sum(axis=-1), rows[at:].sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return found / total, (above - found) / (n - total), total / n
 
     def curves(self, positives: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return true and false positive rates from the highest score down, from (0, 0) on."""

@@ -15,6 +15,8 @@ from recoup.metrics.curve_results import Band, CalibrationCurve, PrCurve, RocCur
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recoup.audit.checked import CheckedRows
+
 LabelsCode: TypeAlias = Literal["random", "favor-high", "favor-low", "cannot-tell"]
 
 
@@ -208,6 +210,8 @@ class AuditedEvaluation:
         scores are no probabilities.
     right_labels : RightLabels or None
         Which share of the labels is right; None where no labeled row was checked.
+    checked : CheckedRows or None
+        The answers that all of it comes from.
     """
 
     metrics: dict[str, AuditedEstimate]
@@ -226,6 +230,7 @@ class AuditedEvaluation:
     notes: tuple[Note, ...] = ()
     calibration: CalibrationCurve | None = None
     right_labels: RightLabels | None = None
+    checked: CheckedRows | None = None
 
     def __getitem__(self, key: str) -> AuditedEstimate:
         """Look a metric up by its key; ``"alpha"`` and ``"hidden"`` are there too."""

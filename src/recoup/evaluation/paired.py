@@ -20,11 +20,12 @@ from recoup._core.multiplicity import holm
 from recoup._core.prior import Prior
 from recoup.evaluation.cuts import point_influences
 from recoup.evaluation.differences import Difference
-from recoup.evaluation.uncertainty import N_DRAWS, drawn_values, draws_for
+from recoup.evaluation.uncertainty import drawn_values, draws_for
 from recoup.metrics import intervals
 from recoup.metrics.influence import Influence, influence_of, known_slopes, row_slopes
 from recoup.metrics.measure import observed_rates_at, raw_value
 from recoup.metrics.observed import moved_mixture
+from recoup.metrics.point_limits import N_DRAWS
 from recoup.metrics.spec import MetricSpec
 from recoup.scores.table import ScoreTable
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import Scheme, as_floats, brief, check_alpha_beta
+from recoup._core.checks import Scheme, brief
 from recoup._core.notes import Note
 from recoup._core.prior import Prior
-from recoup._core.results import html_estimates, make_frame, to_plain
+from recoup._core.results import html_estimates, to_plain
 from recoup._core.text import show_percent
 from recoup.evaluation.estimates import (
     Baseline,
@@ -27,9 +26,10 @@ from recoup.evaluation.estimates import (
     look_up,
 )
 from recoup.evaluation.feasibility import Feasibility
-from recoup.evaluation.inputs import Given, as_precise_as_scores
+from recoup.evaluation.inputs import Given
+from recoup.evaluation.operating_points import points_at, points_frame
+from recoup.evaluation.over_alpha import metrics_over_alpha
 from recoup.evaluation.possible import tilted_alpha_upper
-from recoup.evaluation.uncertainty import point_estimates
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
 from recoup.metrics.chance import shuffled_auc
@@ -44,21 +44,22 @@ from recoup.metrics.curve_results import (
 )
 from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
 from recoup.metrics.intervals import mover, normal_quantile, spread, wilson
-from recoup.metrics.measure import measure, observed_rates_at
 from recoup.metrics.observed import group_shares, moved_mixture
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
-from recoup.metrics.spec import POINT_METRICS
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 from recoup.selection.how_labeled import SAID, STRENGTHS, LabelsAre, odds_left_open, tilts_up_to
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
 
     from recoup.audit import AuditedEvaluation
+    from recoup.evaluation.promises import Promise
+    from recoup.evaluation.top_rows import TopRows
     from recoup.priors import PriorEstimate
     from recoup.selection.sensitivity import SelectionSensitivity
 
@@ -355,7 +356,7 @@ class Evaluation:
         -------
         OperatingPoint
         """
-        return self._points([threshold], "Evaluation.at")[0]
+        return points_at(self, [threshold], "Evaluation.at")[0]
 
     def best(self, metric: str, **params: float) -> OperatingPoint:
         """Return the operating point where a recovered metric is best.
@@ -381,7 +382,85 @@ class Evaluation:
             rng = np.random.default_rng(self.seed)
             replicates = bootstrap(self.table, min(self.n_boot, N_REPLICATES), rng)
             shift = optimism(replicates, self.alpha, self.beta, self.scheme, metric, params)
-        return self._points([threshold], "Evaluation.best", shift)[0]
+        return points_at(self, [threshold], "Evaluation.best", shift)[0]
+
+    def certify(
+        self,
+        *,
+        precision: float | None = None,
+        recall: float | None = None,
+        queue: float | None = None,
+        cost: Mapping[str, float] | None = None,
+        maximise: str | None = None,
+        confidence: float = 0.95,
+    ) -> Promise:
+        """Find a threshold that keeps a promise, with a chance that is named beforehand.
+
+        All that is asked for holds at one threshold. Thresholds are tested one after the other
+        (learn, then test), so that the chance holds for the one that is chosen in the end.
+
+        Parameters
+        ----------
+        precision : float, optional
+            At least this share of the flagged rows is positive.
+        recall : float, optional
+            At least this share of the positives is flagged.
+        queue : float, optional
+            At most so many of these rows are flagged.
+        cost : mapping of str to float, optional
+            What a false positive and a false negative cost, such as ``{"fp": 1, "fn": 20}``: to
+            flag by the threshold costs less than to flag no row, and less than to flag all.
+        maximise : str, optional
+            Key of the metric that is made best among the thresholds that keep the promise. By
+            default what is saved where ``cost`` is given, precision where recall alone is
+            promised, and else recall.
+        confidence : float, default=0.95
+            Chance that the threshold keeps the promise, at least.
+
+        Returns
+        -------
+        Promise
+            With the threshold, or with the reason why there is none. It rests on labels that are a
+            random sample of the positives, unless rows were checked (``audit``).
+
+        Examples
+        --------
+        >>> import recoup
+        >>> example = recoup.load_example()
+        >>> evaluation = recoup.evaluate(
+        ...     example.s, example.scores["score_boosting"], alpha=example.alpha, beta=1.0
+        ... )
+        >>> evaluation.certify(precision=0.7, queue=1000)
+        """
+        from recoup.evaluation.certify import certify
+
+        return certify(
+            self,
+            precision=precision,
+            recall=recall,
+            queue=queue,
+            cost=cost,
+            maximise=maximise,
+            confidence=confidence,
+        )
+
+    def at_top(self, k: int) -> TopRows:
+        """Precision and recall of the rows with the highest scores, with intervals.
+
+        Parameters
+        ----------
+        k : int
+            How many rows: as many as somebody can handle. Where the last score is shared by more
+            rows than there is room for, a random choice of them is taken, and what another choice
+            would give is said too.
+
+        Returns
+        -------
+        TopRows
+        """
+        from recoup.evaluation.top_rows import top_rows
+
+        return top_rows(self, k)
 
     def operating_points(self, thresholds: Any = 20) -> pd.DataFrame:
         """Precision, recall and queue size over thresholds, with intervals.
@@ -397,25 +476,7 @@ class Evaluation:
             One row per threshold: ``threshold``, ``queue`` (rows at or above it), and value,
             ``_lower`` and ``_upper`` of precision and recall.
         """
-        if isinstance(thresholds, Integral):
-            if thresholds < 1:
-                raise InvalidInputError(
-                    f"Evaluation.operating_points needs at least one threshold. Got {thresholds}."
-                )
-            rows = np.cumsum(self.mixture.rows(self.given.exact)[::-1])
-            wanted = rows[-1] * np.linspace(0.0, 1.0, int(thresholds) + 1)[1:]
-            places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
-            thresholds = self.given.exact.scores[::-1][places].tolist()
-        points = self._points(thresholds, "Evaluation.operating_points")
-        columns: dict[str, Any] = {
-            "threshold": [point.threshold for point in points],
-            "queue": [point.queue for point in points],
-        }
-        for key in ("precision", "recall"):
-            columns[key] = [point[key].recovered for point in points]
-            columns[f"{key}_lower"] = [point[key].lower for point in points]
-            columns[f"{key}_upper"] = [point[key].upper for point in points]
-        return make_frame(columns)
+        return points_frame(self, thresholds)
 
     def sensitivity(self, alphas: ArrayLike | None = None) -> Sensitivity:
         """Recover every metric again for other values of alpha.
@@ -430,21 +491,7 @@ class Evaluation:
         -------
         Sensitivity
         """
-        if alphas is None:
-            top = min(max(self.feasibility.alpha_upper * 1.1, self.alpha * 1.2, 0.05), 0.99)
-            values = np.linspace(0.0, min(top, self.beta - 0.01), 50)
-        else:
-            values = np.atleast_1d(as_floats(alphas, "alphas", "Evaluation.sensitivity"))
-        check_alpha_beta(values, self.beta, "Evaluation.sensitivity")
-        measured = []
-        for alpha in values:
-            mixture = self.given.mixture(self.table, float(alpha))
-            curve = recovered_roc(self.table, mixture)
-            measured.append(measure(self.table, mixture, curve, self.threshold))
-        columns = {key: np.array([found[key][1] for found in measured]) for key in measured[0]}
-        return Sensitivity(
-            values, columns, self.alpha, self.feasibility.alpha_upper, self.prior.stated
-        )
+        return metrics_over_alpha(self, alphas)
 
     def selection_sensitivity(
         self,
@@ -469,53 +516,6 @@ class Evaluation:
         from recoup.selection.sensitivity import selection_sensitivity
 
         return selection_sensitivity(self, strengths, direction)
-
-    def _points(
-        self, thresholds: Any, caller: str, shift: dict[str, float] | None = None
-    ) -> list[OperatingPoint]:
-        try:
-            cuts = np.array(
-                [as_precise_as_scores(float(t), self.given.single_precision) for t in thresholds]
-            )
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{caller} needs thresholds that are numbers. Got {brief(thresholds)}."
-            ) from error
-        if not np.isfinite(cuts).all():
-            raise InvalidInputError(f"{caller} needs finite thresholds. Got {brief(thresholds)}.")
-        thresholds = cuts
-        factors = [self.given.widening(self.mixture, float(cut)) for cut in cuts]
-        times = {key: np.array([one[key] for one in factors]) for key in next(iter(factors), {})}
-        estimates = point_estimates(
-            self.given.exact, self.prior, self.scheme, thresholds, self.confidence, times
-        )
-        naive_rates = observed_rates_at(self.given.naive, thresholds)
-        share = self.given.naive.n_labeled / self.given.naive.n_rows
-        rows = self.mixture.rows(self.given.exact)
-        above = np.append(np.cumsum(rows[::-1])[::-1], 0.0)
-        queue = above[np.searchsorted(self.given.exact.scores, thresholds, side="left")]
-        naive = {
-            key: np.asarray(POINT_METRICS[key].from_rates(*naive_rates, share), float)
-            for key in estimates
-        }
-        return [
-            OperatingPoint(
-                float(threshold),
-                float(queue[i] / rows.sum()),
-                float(queue[i]),
-                {
-                    key: Estimate.make(
-                        key,
-                        naive[key][i],
-                        raw[i],
-                        (low[i], high[i]),
-                        optimism=(shift or {}).get(key, 0.0),
-                    )
-                    for key, (raw, low, high) in estimates.items()
-                },
-            )
-            for i, threshold in enumerate(thresholds)
-        ]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric.

@@ -29,13 +29,14 @@ from recoup.metrics.influence import (
 from recoup.metrics.intervals import Ends
 from recoup.metrics.measure import raw_value
 from recoup.metrics.observed import ObservedShares, group_shares, moved_mixture
+from recoup.metrics.point_limits import N_DRAWS, PointLimits
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import RESAMPLE_BINS
 from recoup.metrics.spec import MetricSpec, evaluated_specs, metric_spec
 from recoup.scores.table import ScoreTable
 
-# Draws of alpha and beta that an interval goes through: of a formula, and of a whole curve.
-N_DRAWS, N_CURVES = 1000, 60
+# Draws of alpha and beta that the interval of a whole curve goes through.
+N_CURVES = 60
 
 Limits = dict[str, tuple[float, float]]
 # AUC_pu and its limits.
@@ -138,35 +139,16 @@ def point_estimates(
     dict of str to tuple of three ndarray of shape (n,)
         By key of the metric.
     """
-    observed = ObservedShares.above(table, thresholds, scheme)
-    z = intervals.normal_quantile(confidence)
+    limits = PointLimits.of(ObservedShares.above(table, thresholds, scheme), prior, confidence)
     specs = evaluated_specs("point")
-    formulas = [spec.formula for spec in specs]
-    stretch = (
-        1.0
-        if not times
-        else np.array(
+    stretch: Any = 1.0
+    if times:
+        stretch = np.array(
             [np.broadcast_to(times.get(spec.key, 1.0), thresholds.shape) for spec in specs]
         )
-    )
-    drawn: list[Ends] = []
-    if prior.alpha_draws is not None:
-        rates = observed.at(*(np.reshape(part, (-1, 1)) for part in prior.some_draws(N_DRAWS)))
-        drawn = [
-            intervals.spread(np.asarray(formula(*rates), float), confidence) for formula in formulas
-        ]
-    ends = []
-    for alpha in prior.corners():
-        limits = observed.at_limits(alpha, prior.beta, z)
-        value, around = observed.intervals(formulas, alpha, prior.beta, limits, stretch)
-        if drawn:
-            more = np.array([low for low, _ in drawn]), np.array([high for _, high in drawn])
-            around = intervals.mover(value, [around, more])
-        ends.append(around)
-    low, high = np.min([one[0] for one in ends], axis=0), np.max([one[1] for one in ends], axis=0)
-    center = observed.at(prior.alpha, prior.beta)
+    low, high = limits.intervals([spec.formula for spec in specs], stretch)
     return {
-        spec.key: (np.asarray(spec.formula(*center), float), low[place], high[place])
+        spec.key: (limits.value(spec.formula), low[place], high[place])
         for place, spec in enumerate(specs)
     }
 

@@ -44,6 +44,43 @@ def wilson(share: Any, size: Any, z: float) -> Ends:
     return np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
 
 
+def exact_share(share: Any, size: Any, z: float) -> Ends:
+    """Exact interval of a proportion (Clopper and Pearson 1934), for what must not be broken.
+
+    Wilson's holds its level on average over proportions, and misses it at some of them.
+
+    Parameters
+    ----------
+    share : float or ndarray
+        The proportion.
+    size : float or ndarray
+        How many rows it is of.
+    z : float
+        Normal quantile of the level.
+
+    Returns
+    -------
+    lower, upper : float or ndarray
+
+    Examples
+    --------
+    >>> [round(float(end), 4) for end in exact_share(0.9, 10, 1.959964)]
+    [0.555, 0.9975]
+    """
+    from scipy.special import betaincinv, ndtr
+
+    tail = float(ndtr(-z))
+    share, size = np.broadcast_arrays(np.asarray(share, float), np.asarray(size, float))
+    # A share of infinitely many rows is known.
+    known = np.where(np.isfinite(size), size, 1.0)
+    count = share * known
+    rest = known - count
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, tail), 0.0)
+    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - tail), 1.0)
+    finite = np.isfinite(size)
+    return np.where(finite, low, share), np.where(finite, high, share)
+
+
 def tails(confidence: float) -> list[float]:
     """Quantile levels of a two-sided interval."""
     return [(1 - confidence) / 2, (1 + confidence) / 2]

@@ -21,6 +21,8 @@ SMALLEST_VARIANCE = 1e-18
 
 # True and false positive rate, and pi.
 Rates: TypeAlias = tuple[Any, Any, Any]
+# Limits of a proportion, from its value, its size and a normal quantile.
+ShareLimits: TypeAlias = Callable[[Any, Any, float], Ends]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,9 @@ class ObservedShares:
         mixture = self.mixture(alpha, beta, moved)
         return *mixture.true_rates(*self.rates(moved)), mixture.pi
 
-    def at_limits(self, alpha: Any, beta: Any, z: float) -> RatesAtLimits:
+    def at_limits(
+        self, alpha: Any, beta: Any, z: float, limits_of_share: ShareLimits = wilson
+    ) -> RatesAtLimits:
         """Return the rates themselves, and those with each share at its limits.
 
         They are the same for every metric.
@@ -165,12 +169,16 @@ class ObservedShares:
             Shares of positives among the unlabeled and the labeled rows.
         z : float
             Normal quantile of the level.
+        limits_of_share : callable, default=wilson
+            Limits of a proportion, from its value, its size and z.
 
         Returns
         -------
         RatesAtLimits
         """
-        limits = {name: wilson(self.values[name], self.sizes[name], z) for name in self.values}
+        limits = {
+            name: limits_of_share(self.values[name], self.sizes[name], z) for name in self.values
+        }
         ends = [
             (self.at(alpha, beta, **{name: low}), self.at(alpha, beta, **{name: high}))
             for name, (low, high) in limits.items()

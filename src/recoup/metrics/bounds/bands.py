@@ -12,6 +12,7 @@ from recoup._core.checks import FloatArray, as_numbers
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bounds.options import BandKind, Options
 from recoup.metrics.curve_results import Curve
+from recoup.metrics.intervals import exact_share, normal_quantile
 from recoup.scores.table import ScoreTable
 
 
@@ -148,14 +149,8 @@ def band_around(
         lower = np.asarray(binom.ppf(tail, size, distinct) / size)
         upper = np.asarray(binom.ppf(1 - tail, size, distinct) / size)
     else:
-        # Clopper-Pearson, for sizes that are not whole as in Korn and Graubard (1998).
-        from scipy.special import betaincinv
-
-        count = distinct * n
-        some, not_all = count > 0, count < n
-        lower, upper = np.zeros_like(count), np.ones_like(count)
-        lower[some] = betaincinv(count[some], n - count[some] + 1, tail)
-        upper[not_all] = betaincinv(count[not_all] + 1, n - count[not_all], 1 - tail)
+        # Of sizes that are not whole as in Korn and Graubard (1998).
+        lower, upper = exact_share(distinct, n, normal_quantile(confidence))
     return lower[position], upper[position]
 
 

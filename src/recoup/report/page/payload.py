@@ -17,7 +17,7 @@ from recoup._core.results import to_plain
 from recoup.evaluation import Evaluation
 from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
 from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
-from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
+from recoup.evaluation.uncertainty import uncertainty
 from recoup.evaluation.warning_signs import leak_note
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
@@ -26,6 +26,7 @@ from recoup.metrics.bounds import bounds_from_table
 from recoup.metrics.influence import Influence, auc_effects, rows_behind
 from recoup.metrics.observed import group_shares
 from recoup.metrics.point import precision as precision_at
+from recoup.metrics.point_limits import N_DRAWS
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.light import labels_asked

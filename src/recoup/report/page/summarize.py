@@ -13,6 +13,7 @@ from recoup._core.registry import registered
 from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
+from recoup.evaluation.operating_points import points_at
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.audited import answers_in_words, audit_of, cases_of
 from recoup.report.page.light import light_of
@@ -328,7 +329,7 @@ def _points(evaluation: Evaluation) -> list[dict[str, Any]]:
     places = np.unique(np.minimum(np.searchsorted(rows, wanted), len(rows) - 1))
     cuts = {*evaluation.table.scores[::-1][places].tolist(), evaluation.threshold}
     points = []
-    for point in evaluation._points(sorted(cuts, reverse=True), "summarize"):
+    for point in points_at(evaluation, sorted(cuts, reverse=True), "summarize"):
         summary: dict[str, Any] = {
             "threshold": point.threshold,
             "queue": point.queue,
