@@ -23,6 +23,11 @@ CODES = {
     "audit-top": "only the rows with the highest scores were checked",
     "audit-missing": "some checked rows have no answer",
     "labels-biased": "checked rows show that labels favor some scores",
+    # About groups of rows.
+    "small-groups": "some groups have too few labels to speak for themselves",
+    "scores-differ": "the same score stands for more positives in some groups than in others",
+    "labeled-unevenly": "groups are labeled at different rates, so that the pooled table is off",
+    "audit-elsewhere": "checked rows lie in some groups only",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

@@ -118,7 +118,7 @@ def grouping_of(groups: Any, n_rows: int, caller: str) -> tuple[GroupKeys, Codes
 
 
 def coded(columns: Mapping[str, Any], caller: str) -> tuple[GroupKeys, Codes]:
-    """Number the combinations of the values of columns."""
+    """Give each combination of the values of columns a number."""
     parts = [_column_codes(values) for values in columns.values()]
     codes = np.zeros(len(parts[0][0]), np.int64)
     for (numbers, values), name in zip(parts, columns, strict=True):
@@ -184,7 +184,7 @@ def _values(values: Any, name: str, caller: str) -> Any:
 
 
 def _column_codes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Number the values of one column; all that is missing is one value, None."""
+    """Give each value of a column a number; all that is missing is one value, None."""
     import pyarrow as pa
 
     try:
@@ -196,18 +196,20 @@ def _column_codes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
             column = column.cast(column.type.value_type)
         encoded = column.dictionary_encode(null_encoding="encode")
         if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
-            if isinstance(encoded, pa.ChunkedArray):
-                encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([]).dictionary_encode()
-        codes = np.asarray(encoded.indices).astype(np.int64)
-        found = encoded.dictionary.to_pylist()
+            encoded = encoded.unify_dictionaries()
+            parts = [np.asarray(chunk.indices) for chunk in encoded.chunks]
+            codes = np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)
+            found = encoded.chunk(0).dictionary.to_pylist() if parts else []
+        else:
+            codes = np.asarray(encoded.indices).astype(np.int64)
+            found = encoded.dictionary.to_pylist()
     except (pa.ArrowException, TypeError, OverflowError):
         return _object_codes(values)
     return _merged(codes, [plain_value(value) for value in found])
 
 
 def _object_codes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Number values of several types, which no engine has a column for."""
+    """Give values of several types numbers, which no engine has a column for."""
     known: dict[Any, int] = {}
     codes = np.empty(len(values), np.int64)
     listed = values.to_list() if hasattr(values, "to_list") else list(values)
@@ -226,7 +228,7 @@ def _merged(codes: NDArray[np.int64], values: list[Any]) -> tuple[NDArray[np.int
 
 
 def _compressed(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number what occurs from 0, without sorting where numbers are small."""
+    """Give what occurs numbers from 0, without sorting where they are small."""
     top = int(codes.max(initial=-1)) + 1
     if top > 4 * len(codes) + 1024:
         present, numbers = np.unique(codes, return_inverse=True)
@@ -261,6 +263,4 @@ def _sort_key(key: GroupKey) -> tuple[Any, ...]:
 
 def plain_columns(keys: GroupKeys) -> dict[str, Sequence[Any]]:
     """Return the values of each column, one per group."""
-    return {
-        name: [key[place] for key in keys.keys] for place, name in enumerate(keys.columns)
-    }
+    return {name: [key[place] for key in keys.keys] for place, name in enumerate(keys.columns)}

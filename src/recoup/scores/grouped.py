@@ -204,8 +204,10 @@ class GroupedTable:
             found = cls._of_entries(
                 *count_frame_by(relation, label, score, list(by), decimals, str(path))
             )
-        return found if pooled is None else cls(
-            found.groups, found.codes, found.scores, found.counts, pooled
+        return (
+            found
+            if pooled is None
+            else cls(found.groups, found.codes, found.scores, found.counts, pooled)
         )
 
     @classmethod
