@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from recoup.evaluation.comparison import Comparison
     from recoup.evaluation.estimates import Estimate
     from recoup.evaluation.evaluate import evaluate
+    from recoup.evaluation.evaluate_by import evaluate_by
+    from recoup.evaluation.grouped_evaluation import GroupedEvaluation
     from recoup.evaluation.results import Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
     from recoup.report import Report

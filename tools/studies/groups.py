@@ -39,6 +39,8 @@ KEYS = ("alpha", "precision", "recall", "specificity", "f1", "accuracy", "roc_au
 SIZES = ((0, 4), (5, 19), (20, 99), (100, 10**9))
 GOAL = (0.93, 0.97)
 WIDTH_GOAL = 0.6
+# A table with fewer labels allows no estimate, by groups or without.
+FEWEST_LABELS = 40
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,10 @@ class Population:
 def simulate(cell: Cell, seed: int) -> Iterator[dict[str, Any]]:
     """Draw one data set and judge every group: one record per group and metric, and the total."""
     rng = np.random.default_rng([seed, *cell.name.encode()])
-    population = Population.drawn(cell, rng)
-    s, scores, group = population.sample(rng)
+    s = np.zeros(1, int)
+    while s.sum() < FEWEST_LABELS:
+        population = Population.drawn(cell, rng)
+        s, scores, group = population.sample(rng)
     threshold = float(np.quantile(scores, 1 - 1.2 * np.mean(population.pi[group])))
     truth, total = population.truth(threshold)
     known = dict(enumerate(population.alpha.tolist()))
@@ -246,10 +250,10 @@ def run(out: Path, seed: int, share: float, cells: str) -> None:
         n = max(round(cell.simulations * share), 1)
         for number in range(n):
             records += simulate(cell, seed + number)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(records, default=_plain))
         seconds = time.perf_counter() - start
         print(f"{cell.name}: {n} data sets, {seconds:.0f} s", file=sys.stderr, flush=True)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(records, default=_plain))
 
 
 def _plain(value: Any) -> Any:
