@@ -252,7 +252,7 @@ def _of_groups(
     if given is None:
         shared = shared_posterior(rows, pooled.alpha)
         alphas = estimated_alphas(
-            rows, pooled.prior, shared.alpha, n_draws, named_rng(seed, "groups", "alpha")
+            rows, pooled.prior, shared, n_draws, named_rng(seed, "groups", "alpha")
         )
     else:
         alphas = stated_alphas(given, n_draws, named_rng(seed, "groups", "alpha"))

@@ -13,13 +13,15 @@ from recoup._core.checks import FloatArray, brief
 from recoup._core.prior import ANY_METHOD, Prior
 from recoup._core.progress import progress_bar
 from recoup.evaluation.group_pooling import Pooled, pooled_normal
-from recoup.evaluation.group_rows import GroupRows
+from recoup.evaluation.group_rows import GroupRows, SharedPosterior
 from recoup.exceptions import InvalidInputError
 from recoup.scores.group_keys import GroupKeys
 from recoup.scores.table import ScoreTable
 
 # A group whose estimate is all error of the method still says something of its own.
-MOST_SHARED = 0.75
+MOST_SHARED = 0.9
+# Where the method is surest: this quantile of its errors over groups.
+SUREST = 0.25
 LEAST, MOST = 1e-6, 0.995
 # Quantiles of an estimate that its error on the logit scale is read from, beside the middle one.
 N_OWN_DRAWS, LEAST_ERROR = 200, 1e-3
@@ -126,7 +128,7 @@ def stated_alphas(priors: list[Prior], n_draws: int, rng: np.random.Generator) -
 def estimated_alphas(
     rows: GroupRows,
     pooled: Prior,
-    shared: FloatArray,
+    shared: SharedPosterior,
     n_draws: int,
     rng: np.random.Generator,
 ) -> GroupAlphas:
@@ -138,8 +140,8 @@ def estimated_alphas(
         Rows of every group.
     pooled : Prior
         The estimate from all rows together.
-    shared : ndarray of shape (n_groups,)
-        Alpha of each group if scores mean the same in all of them.
+    shared : SharedPosterior
+        What the scores say of each group, if they mean the same in all of them.
     n_draws : int
         How many draws to return.
     rng : numpy.random.Generator
@@ -157,12 +159,21 @@ def estimated_alphas(
     levels = np.full(n_draws, level)
     if pooled.alpha_draws is not None:
         levels = np.clip(pooled.sample(n_draws, rng)[0], LEAST, MOST)
-    # What the method gets wrong in all groups alike cannot be averaged out: it is in the draws of
-    # the pooled alpha, and comes on top of what is left of the error of each group.
+    # What the method gets wrong in all groups alike cannot be averaged out: it comes on top, as it
+    # is in the draws of the pooled alpha. It is no more than the error where the method is surest.
     common = logit(levels) - logit(level)
+    known = error[np.isfinite(error)]
+    if len(known) and from_pool > 0:
+        least = min(from_pool, float(np.quantile(known, SUREST)))
+        common, from_pool = common * (least / from_pool), least
     share = np.minimum((from_pool / np.maximum(error, 1e-9)) ** 2, MOST_SHARED)
     pool: Pooled = pooled_normal(
-        middle, error * np.sqrt(1 - share), logit(np.clip(shared, LEAST, MOST))[None], n_draws, rng
+        middle,
+        error * np.sqrt(1 - share),
+        logit(np.clip(shared.alpha, LEAST, MOST))[None],
+        shared.alpha_noise[None],
+        n_draws,
+        rng,
     )
     draws = np.clip(expit(pool.draws + common[:, None]), LEAST, MOST)
     return GroupAlphas(

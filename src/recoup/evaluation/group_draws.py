@@ -12,6 +12,7 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup.evaluation.group_alphas import GroupAlphas
 from recoup.evaluation.group_pooling import pooled_normal, pooled_shares
 from recoup.evaluation.group_rows import (
+    MOST_NOISE,
     GroupRows,
     SharedPosterior,
     observed_auc,
@@ -144,7 +145,7 @@ def group_draws(
     specs = group_specs()
     known = _known_share(rows)
     recall = pooled_shares(
-        rows.above(rows.labeled), rows.n_labeled, _recall_centers(rows, shared), n_draws, rng
+        rows.above(rows.labeled), rows.n_labeled, *_recall_centers(rows, shared), n_draws, rng
     )
     value, error = observed_auc(rows)
     seen = (rows.n_labeled > 0) & (rows.n_others > 0)
@@ -152,7 +153,7 @@ def group_draws(
     ranked = pooled_normal(
         np.where(seen, np.log(inside / (1 - inside)), np.nan),
         error / (inside * (1 - inside)),
-        _auc_centers(rows, shared, alphas.value * (1 - known)),
+        *_auc_centers(rows, shared, alphas.value * (1 - known)),
         n_draws,
         rng,
     )
@@ -197,15 +198,19 @@ def _known_share(rows: GroupRows) -> FloatArray:
     return _divided(rows.negative.sum(axis=1), rows.n_others)
 
 
-def _recall_centers(rows: GroupRows, shared: SharedPosterior) -> FloatArray:
+def _recall_centers(rows: GroupRows, shared: SharedPosterior) -> tuple[FloatArray, FloatArray]:
     """Recall of each group in two ways: that of all labeled rows, or what its scores say."""
     everywhere = (rows.above(rows.labeled).sum() + 0.5) / (rows.n_labeled.sum() + 1)
     positives = shared.positives
-    by_scores = (rows.above(positives) + 0.5) / (positives.sum(axis=1) + 1)
-    return _logits(np.array([np.full(len(by_scores), everywhere), by_scores]))
+    by_scores = (rows.above(positives) + everywhere) / (positives.sum(axis=1) + 1)
+    is_above = np.arange(positives.shape[1]) >= rows.first_above
+    noise = shared.noise_of(is_above.astype(float), by_scores)
+    return _ways(np.full(len(by_scores), everywhere), by_scores, noise)
 
 
-def _auc_centers(rows: GroupRows, shared: SharedPosterior, alpha: FloatArray) -> FloatArray:
+def _auc_centers(
+    rows: GroupRows, shared: SharedPosterior, alpha: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """AUC_pu of each group in two ways: if AUC is the same everywhere, or what scores say."""
     labeled, others = rows.labeled.sum(axis=0), rows.others.sum(axis=0)
     n_others = rows.n_others
@@ -213,7 +218,20 @@ def _auc_centers(rows: GroupRows, shared: SharedPosterior, alpha: FloatArray) ->
     pooled = (float(ranked_higher(labeled[None], others[None])[0]) - mean / 2) / (1 - mean)
     alike = alpha / 2 + (1 - alpha) * np.clip(pooled, 0.01, 1.0)
     by_scores = ranked_higher(shared.positives, rows.others)
-    return _logits(np.array([alike, by_scores]))
+    places = shares_below(rows.others)
+    noise = shared.noise_of(places, by_scores)
+    above = 1 - shares_below(shared.positives)
+    spread = (rows.others * (above - by_scores[:, None]) ** 2).sum(axis=1)
+    inside = np.clip(by_scores * (1 - by_scores), 1e-4, None)
+    return _ways(alike, by_scores, noise + (spread + inside) / ((n_others + 1) * inside) ** 2)
+
+
+def _ways(
+    alike: FloatArray, by_scores: FloatArray, noise: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Put two centers beside each other; the first is known from all rows, the second noisy."""
+    noises = np.array([np.zeros(len(noise)), np.minimum(noise, MOST_NOISE)])
+    return _logits(np.array([alike, by_scores])), noises
 
 
 def _recombined(

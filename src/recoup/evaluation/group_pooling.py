@@ -31,6 +31,8 @@ SPREADS = np.geomspace(0.03, 2.5, 16)
 WIDTHS = np.linspace(-4.0, 4.0, 25)
 ZOOMS = 4
 N_TAILS = 9
+# A flatter distribution of shares would lie at both ends.
+LEAST_WEIGHT = 1.0
 # Groups are taken so many at a time, to bound memory.
 BLOCK = 512
 
@@ -61,6 +63,7 @@ def pooled_normal(
     own: FloatArray,
     error: FloatArray,
     centers: FloatArray,
+    noise: FloatArray,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Pooled:
@@ -75,6 +78,8 @@ def pooled_normal(
     centers : ndarray of shape (n_ways, n_groups)
         What all rows say of each group, on the logit scale, in one way or several. How well a way
         fits the groups decides how much it counts.
+    noise : ndarray of shape (n_ways, n_groups)
+        Variances of the centers themselves: they are taken over the rows of the group too.
     n_draws : int
         How many draws to return.
     rng : numpy.random.Generator
@@ -92,7 +97,8 @@ def pooled_normal(
         found = np.zeros((len(centers), len(SPREADS), len(shifts)))
         for block in _blocks(np.flatnonzero(known)):
             # Ways, spreads, tails, groups.
-            total = variance[block] + SPREADS[:, None, None] ** 2 / tails[:, None]
+            spread = SPREADS[:, None, None] ** 2 / tails[:, None]
+            total = variance[block] + spread + noise[:, None, None, block]
             for place, shift in enumerate(shifts):
                 away = (value[block] - centers[:, block] - shift)[:, None, None, :]
                 density = np.exp(-(away**2) / (2 * total)) / np.sqrt(total)
@@ -104,12 +110,12 @@ def pooled_normal(
     shares = np.empty(len(own))
     for block in _blocks(np.arange(len(own))):
         prior_mean = centers[way][:, block] + shift[:, None]
-        prior = spread[:, None, None] ** 2 / tails[:, None]
+        prior = spread[:, None, None] ** 2 / tails[:, None] + noise[way][:, None, block]
         total = variance[block] + prior
         away = (value[block] - prior_mean)[:, None, :]
         chance = np.exp(-(away**2) / (2 * total)) / np.sqrt(total)
         chance = np.where(known[block], np.maximum(chance, 1e-300), 1.0)
-        prior_of = np.take_along_axis(prior[:, :, 0], _chosen(chance, rng), axis=1)
+        prior_of = np.take_along_axis(prior, _chosen(chance, rng)[:, None], axis=1)[:, 0]
         weight = np.where(known[block], prior_of / (prior_of + variance[block]), 0.0)
         mean = prior_mean + weight * (value[block] - prior_mean)
         deviation = np.sqrt(prior_of * (1 - weight))
@@ -122,12 +128,17 @@ def pooled_shares(
     hits: FloatArray,
     sizes: FloatArray,
     centers: FloatArray,
+    noise: FloatArray,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Pooled:
     r"""Pool shares of counted rows, by the beta-binomial distribution.
 
-    The share of group g is drawn around its center with the weight of :math:`\kappa` rows.
+    The share of group g is drawn around its center m with the weight of
+    :math:`\kappa_g` rows, which give it the spread of groups and the noise of the center on the
+    logit scale:
+
+    .. math:: \kappa_g^{-1} = m (1 - m) (\tau^2 + v_g)
 
     Parameters
     ----------
@@ -137,6 +148,8 @@ def pooled_shares(
         Of how many.
     centers : ndarray of shape (n_ways, n_groups)
         What all rows say of each group, on the logit scale, in one way or several.
+    noise : ndarray of shape (n_ways, n_groups)
+        Variances of the centers themselves.
     n_draws : int
         How many draws to return.
     rng : numpy.random.Generator
@@ -148,8 +161,8 @@ def pooled_shares(
     """
     from scipy.special import betaln, expit, logit
 
-    # A share of one half has this spread on the logit scale if kappa rows stand behind it.
-    weights = 4 / SPREADS**2
+    def weight_of(mean: FloatArray, variance: FloatArray) -> FloatArray:
+        return np.maximum(1 / (mean * (1 - mean) * variance), LEAST_WEIGHT)
 
     def fit(shifts: FloatArray) -> FloatArray:
         found = np.zeros((len(centers), len(SPREADS), len(shifts)))
@@ -157,14 +170,15 @@ def pooled_shares(
             hit, miss = hits[block], sizes[block] - hits[block]
             for place, shift in enumerate(shifts):
                 mean = expit(centers[:, None, block] + shift)
-                first, second = weights[:, None] * mean, weights[:, None] * (1 - mean)
+                weight = weight_of(mean, SPREADS[:, None] ** 2 + noise[:, None, block])
+                first, second = weight * mean, weight * (1 - mean)
                 density = betaln(first + hit, second + miss) - betaln(first, second)
                 found[:, :, place] += density.sum(axis=2)
         return found
 
     way, spread, shift = _hyper_draws(fit, n_draws, rng)
-    weight = (4 / spread**2)[:, None]
     mean = expit(centers[way] + shift[:, None])
+    weight = weight_of(mean, spread[:, None] ** 2 + noise[way])
     drawn = rng.beta(
         np.maximum(weight * mean + hits, 1e-6), np.maximum(weight * (1 - mean) + sizes - hits, 1e-6)
     )

@@ -19,6 +19,8 @@ from recoup._core.checks import FloatArray, Scheme
 from recoup.scores.grouped import GroupedTable
 
 ROUNDS = 20
+# A center that is noisier than this, on the logit scale, says nothing.
+MOST_NOISE = 4.0
 # Expected positives that stand behind the common label frequency, in groups with few of them.
 LABEL_WEIGHT = 10.0
 # Bins of scores: as many as memory allows, but enough for ranks.
@@ -102,12 +104,39 @@ class SharedPosterior:
     ----------
     alpha : ndarray of shape (n_groups,)
         Share of positives among the unlabeled rows.
+    alpha_noise : ndarray of shape (n_groups,)
+        Variance of its logarithm of odds: it is a mean over the rows of the group.
     positives : ndarray of shape (n_groups, n_bins)
         Expected positives at each score.
+    share : ndarray of shape (n_bins,)
+        Share of positives at each score.
     """
 
     alpha: FloatArray
+    alpha_noise: FloatArray
     positives: FloatArray
+    share: FloatArray
+
+    def noise_of(self, values: FloatArray, mean: FloatArray) -> FloatArray:
+        """Variance, on the logit scale, of the mean of values over the expected positives.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_groups, n_bins) or (n_bins,)
+            Value of a positive at each score.
+        mean : ndarray of shape (n_groups,)
+            Their mean.
+
+        Returns
+        -------
+        ndarray of shape (n_groups,)
+        """
+        # One row more, half at either end, leaves room for what few rows do not show.
+        total = self.positives.sum(axis=1) + 1
+        squared = (self.positives * self.share * (values - mean[:, None]) ** 2).sum(axis=1)
+        inside = np.clip(mean * (1 - mean), 1e-4, None)
+        found: FloatArray = (squared + inside) / (total * inside) ** 2
+        return found
 
 
 def shared_posterior(rows: GroupRows, alpha: float) -> SharedPosterior:
@@ -153,7 +182,10 @@ def shared_posterior(rows: GroupRows, alpha: float) -> SharedPosterior:
         out=np.full(len(labeled), alpha),
         where=n_unlabeled > 0,
     )
-    return SharedPosterior(np.clip(mean, 1e-6, 1 - 1e-6), everyone * share)
+    mean = np.clip(mean, 1e-6, 1 - 1e-6)
+    squared = (unlabeled * (chance - mean[:, None]) ** 2).sum(axis=1)
+    noise = (squared + mean * (1 - mean)) / (n_unlabeled + 1) ** 2 / (mean * (1 - mean)) ** 2
+    return SharedPosterior(mean, np.minimum(noise, MOST_NOISE), everyone * share, share)
 
 
 def _rising(positives: FloatArray, rows: FloatArray) -> FloatArray:
