@@ -185,7 +185,7 @@ def test_unknown_groups_and_columns_are_named():
     table = in_arrays(made_rows(), ["sex"])
     with pytest.raises(InvalidInputError, match="a value of 'sex'"):
         table["x"]
-    with pytest.raises(InvalidInputError, match="no column 'sexx'.*Did you mean 'sex'"):
+    with pytest.raises(InvalidInputError, match=r"no column 'sexx'.*Did you mean 'sex'"):
         GroupedTable.from_frame(pd.DataFrame(made_rows()), label="s", score="p", by=["sexx"])
     with pytest.raises(InvalidInputError, match="at least one column to group by"):
         GroupedTable.from_frame(pd.DataFrame(made_rows()), label="s", score="p", by=[])

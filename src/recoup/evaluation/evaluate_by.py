@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
@@ -28,7 +29,7 @@ from recoup.evaluation.group_rows import GroupRows, shared_posterior
 from recoup.evaluation.grouped_evaluation import GroupedEvaluation
 from recoup.evaluation.inputs import HowScored
 from recoup.evaluation.results import Evaluation
-from recoup.exceptions import InvalidInputError
+from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.scores.crossfit import CrossfitScores
 from recoup.scores.grouped import GroupedTable
 from recoup.selection.how_labeled import LabelsAre
@@ -141,12 +142,11 @@ def evaluate_by(
         "random_state": seed,
         "labels_are": labels_are,
     }
-    if crossfitted is not None:
-        pooled = evaluate(crossfitted, audit=audit, **options)
-    elif audit is not None and not isinstance(s, GroupedTable):
-        pooled = evaluate(s, scores, audit=audit, scored=scored, **options)
-    else:
-        pooled = evaluate(table.pooled, audit=audit, scored=scored, **options)
+    with warnings.catch_warnings():
+        # Doubts about all rows as one table are among the notes, and groups may well be in order.
+        if len(table.groups) > 1:
+            warnings.simplefilter("ignore", RecoupWarning)
+        pooled = _pooled(s, scores, table, crossfitted, scored, audit, options)
     if given is None and pooled.prior.estimate is None:
         given = [pooled.prior] * len(table.groups)
     rows = GroupRows.of(table, scheme, pooled.threshold)
@@ -159,6 +159,23 @@ def evaluate_by(
 
         found = with_group_audits(found, table, audit, s, scores, seed)
     return found
+
+
+def _pooled(
+    s: Any,
+    scores: Any,
+    table: GroupedTable,
+    crossfitted: CrossfitScores | None,
+    scored: Any,
+    audit: Any,
+    options: dict[str, Any],
+) -> Evaluation:
+    """Evaluate all rows as one table."""
+    if crossfitted is not None:
+        return evaluate(crossfitted, audit=audit, **options)
+    if audit is not None and not isinstance(s, GroupedTable):
+        return evaluate(s, scores, audit=audit, scored=scored, **options)
+    return evaluate(table.pooled, audit=audit, scored=scored, **options)
 
 
 def _counted(s: Any, scores: Any, groups: Any, threshold: Any, caller: str) -> GroupedTable:
@@ -334,4 +351,4 @@ def _notes(
                 f"the groups.",
             )
         )
-    return [*notes, *(note for note in pooled.notes if note.code not in ("few-rows",))]
+    return [*notes, *(note.about("All rows as one table") for note in pooled.notes)]

@@ -30,7 +30,7 @@ SPREADS = np.geomspace(0.03, 2.5, 16)
 # Shifts that are tried, in standard deviations; around the likely ones again, more closely.
 WIDTHS = np.linspace(-4.0, 4.0, 25)
 ZOOMS = 4
-N_TAILS = 9
+N_TAILS, N_SHARE_TAILS = 9, 4
 # A flatter distribution of shares would lie at both ends.
 LEAST_WEIGHT = 1.0
 # Groups are taken so many at a time, to bound memory.
@@ -91,7 +91,7 @@ def pooled_normal(
     """
     known = np.isfinite(own) & np.isfinite(error)
     value, variance = np.where(known, own, 0.0), np.where(known, error**2, 1.0)
-    tails = _tail_weights()
+    tails = _tail_weights(N_TAILS)
 
     def fit(shifts: FloatArray) -> FloatArray:
         found = np.zeros((len(centers), len(SPREADS), len(shifts)))
@@ -132,13 +132,15 @@ def pooled_shares(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Pooled:
-    r"""Pool shares of counted rows, by the beta-binomial distribution.
+    r"""Pool shares of counted rows, by beta-binomial distributions.
 
     The share of group g is drawn around its center m with the weight of
     :math:`\kappa_g` rows, which give it the spread of groups and the noise of the center on the
     logit scale:
 
-    .. math:: \kappa_g^{-1} = m (1 - m) (\tau^2 + v_g)
+    .. math:: \kappa_g^{-1} = m (1 - m) (\tau^2 / \lambda_g + v_g)
+
+    with :math:`\lambda_g` for the heavy tails.
 
     Parameters
     ----------
@@ -164,28 +166,44 @@ def pooled_shares(
     def weight_of(mean: FloatArray, variance: FloatArray) -> FloatArray:
         return np.maximum(1 / (mean * (1 - mean) * variance), LEAST_WEIGHT)
 
+    tails = _tail_weights(N_SHARE_TAILS)
+
+    def density(mean: FloatArray, variance: FloatArray, block: NDArray[np.intp]) -> FloatArray:
+        weight = weight_of(mean, variance)
+        first, second = weight * mean, weight * (1 - mean)
+        hit, miss = hits[block], sizes[block] - hits[block]
+        return np.exp(betaln(first + hit, second + miss) - betaln(first, second) - scale[block])
+
+    # The likelihood of the share that was seen: densities are held against it, or they underflow.
+    seen = (hits + 0.5) / (sizes + 1)
+    scale = hits * np.log(seen) + (sizes - hits) * np.log1p(-seen)
+
     def fit(shifts: FloatArray) -> FloatArray:
         found = np.zeros((len(centers), len(SPREADS), len(shifts)))
         for block in _blocks(np.flatnonzero(sizes > 0)):
-            hit, miss = hits[block], sizes[block] - hits[block]
+            # Ways, spreads, tails, groups.
+            spread = SPREADS[:, None, None] ** 2 / tails[:, None]
+            variance = spread + noise[:, None, None, block]
             for place, shift in enumerate(shifts):
-                mean = expit(centers[:, None, block] + shift)
-                weight = weight_of(mean, SPREADS[:, None] ** 2 + noise[:, None, block])
-                first, second = weight * mean, weight * (1 - mean)
-                density = betaln(first + hit, second + miss) - betaln(first, second)
-                found[:, :, place] += density.sum(axis=2)
+                mean = expit(centers[:, None, None, block] + shift)
+                likely = density(mean, variance, block).mean(axis=2)
+                found[:, :, place] += np.log(np.maximum(likely, 1e-300)).sum(axis=2)
         return found
 
     way, spread, shift = _hyper_draws(fit, n_draws, rng)
-    mean = expit(centers[way] + shift[:, None])
-    weight = weight_of(mean, spread[:, None] ** 2 + noise[way])
-    drawn = rng.beta(
-        np.maximum(weight * mean + hits, 1e-6), np.maximum(weight * (1 - mean) + sizes - hits, 1e-6)
-    )
+    drawn, weights = np.empty((2, n_draws, len(hits)))
+    for block in _blocks(np.arange(len(hits))):
+        mean = expit(centers[way][:, block] + shift[:, None])
+        prior = spread[:, None, None] ** 2 / tails[:, None] + noise[way][:, None, block]
+        chance = np.maximum(density(mean[:, None], prior, block), 1e-300)
+        variance = np.take_along_axis(prior, _chosen(chance, rng)[:, None], axis=1)[:, 0]
+        weight = weight_of(mean, variance)
+        hit, miss = weight * mean + hits[block], weight * (1 - mean) + sizes[block] - hits[block]
+        drawn[:, block] = rng.beta(np.maximum(hit, 1e-6), np.maximum(miss, 1e-6))
+        weights[:, block] = sizes[block] / (sizes[block] + weight)
     drawn = np.clip(drawn, 1e-9, 1 - 1e-9)
     draws = logit(drawn)
-    shares = (sizes / (sizes + weight)).mean(axis=0)
-    return Pooled(draws, logit(drawn.mean(axis=0)), shares, float(spread.mean()))
+    return Pooled(draws, logit(drawn.mean(axis=0)), weights.mean(axis=0), float(spread.mean()))
 
 
 def _hyper_draws(
@@ -221,11 +239,11 @@ def _chances(fit: FloatArray, shifts: FloatArray) -> FloatArray:
     return chance / chance.sum()
 
 
-def _tail_weights() -> FloatArray:
+def _tail_weights(n_tails: int) -> FloatArray:
     """Precisions of normal distributions whose mixture is the t distribution."""
     from scipy.special import gammaincinv
 
-    levels = (np.arange(N_TAILS) + 0.5) / N_TAILS
+    levels = (np.arange(n_tails) + 0.5) / n_tails
     found: FloatArray = gammaincinv(TAIL_FREEDOM / 2, levels) * (2 / TAIL_FREEDOM)
     return found
 

@@ -107,15 +107,16 @@ class SharedPosterior:
     alpha_noise : ndarray of shape (n_groups,)
         Variance of its logarithm of odds: it is a mean over the rows of the group.
     positives : ndarray of shape (n_groups, n_bins)
-        Expected positives at each score.
-    share : ndarray of shape (n_bins,)
-        Share of positives at each score.
+        Expected positives among the unlabeled rows at each score. Labeled rows are left out: what
+        they show of a group is set against this, and must not be in both.
+    chance : ndarray of shape (n_groups, n_bins)
+        Chance that an unlabeled row is positive.
     """
 
     alpha: FloatArray
     alpha_noise: FloatArray
     positives: FloatArray
-    share: FloatArray
+    chance: FloatArray
 
     def noise_of(self, values: FloatArray, mean: FloatArray) -> FloatArray:
         """Variance, on the logit scale, of the mean of values over the expected positives.
@@ -133,7 +134,7 @@ class SharedPosterior:
         """
         # One row more, half at either end, leaves room for what few rows do not show.
         total = self.positives.sum(axis=1) + 1
-        squared = (self.positives * self.share * (values - mean[:, None]) ** 2).sum(axis=1)
+        squared = (self.positives * self.chance * (values - mean[:, None]) ** 2).sum(axis=1)
         inside = np.clip(mean * (1 - mean), 1e-4, None)
         found: FloatArray = (squared + inside) / (total * inside) ** 2
         return found
@@ -185,7 +186,7 @@ def shared_posterior(rows: GroupRows, alpha: float) -> SharedPosterior:
     mean = np.clip(mean, 1e-6, 1 - 1e-6)
     squared = (unlabeled * (chance - mean[:, None]) ** 2).sum(axis=1)
     noise = (squared + mean * (1 - mean)) / (n_unlabeled + 1) ** 2 / (mean * (1 - mean)) ** 2
-    return SharedPosterior(mean, np.minimum(noise, MOST_NOISE), everyone * share, share)
+    return SharedPosterior(mean, np.minimum(noise, MOST_NOISE), unlabeled * chance, chance)
 
 
 def _rising(positives: FloatArray, rows: FloatArray) -> FloatArray:

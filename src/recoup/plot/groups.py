@@ -131,4 +131,3 @@ class ForestDisplay:
         ax.legend(loc="best", fontsize=8)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-

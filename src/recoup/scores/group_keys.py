@@ -144,7 +144,7 @@ def _columns(groups: Any, caller: str) -> dict[str, Any]:
         try:
             rows = nw.from_native(groups, eager_only=True, allow_series=True)
         except TypeError:
-            if hasattr(groups, "columns") or hasattr(groups, "collect_schema"):
+            if hasattr(groups, "collect_schema") or hasattr(groups, "columns"):
                 raise InvalidInputError(
                     f"{caller} needs groups as columns that are in memory. Got "
                     f"{brief(type(groups).__name__)}. Count such a frame with "
