@@ -215,14 +215,14 @@ def ranked_higher(positives: FloatArray, others: FloatArray) -> FloatArray:
 def observed_auc(rows: GroupRows) -> tuple[FloatArray, FloatArray]:
     """AUC of labeled against other rows in each group, with DeLong's standard error.
 
-    Both as if one more labeled and one more other row had been seen that scores do not tell apart:
-    without them few rows in perfect order would have no error at all.
+    The error is as if one more labeled and one more other row had been seen that scores do not tell
+    apart: without them few rows in perfect order would have none.
     """
     labeled, others = rows.labeled, rows.others
     sizes = rows.n_labeled, rows.n_others
-    raw = ranked_higher(labeled, others)
-    shrink = (sizes[0] / (sizes[0] + 1)) * (sizes[1] / (sizes[1] + 1))
-    value = shrink * raw + (1 - shrink) / 2
+    # Not all of the way to 1, which has no logit.
+    room = 1 / (2 * (sizes[0] + 1))
+    value = np.clip(ranked_higher(labeled, others), room, 1 - room)
     variance = np.zeros_like(value)
     places = shares_below(others), 1 - shares_below(labeled)
     for mass, place, size in zip((labeled, others), places, sizes, strict=True):
