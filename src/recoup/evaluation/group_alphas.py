@@ -23,9 +23,9 @@ MOST_SHARED = 0.9
 # Where the method is surest: this quantile of its errors over groups.
 SUREST = 0.25
 LEAST, MOST = 1e-6, 0.995
-# Quantiles of an estimate that its error on the logit scale is read from, beside the middle one.
-N_OWN_DRAWS, LEAST_ERROR = 200, 1e-3
-INNER = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.563))
+# Quantiles of an estimate that its middle and its error on the logit scale are read from.
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+LEAST_ERROR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,12 +215,10 @@ def own_estimates(
     found = (_by_network if method in ANY_METHOD else _by_method)(
         [_table_of(rows, place) for place in places], pooled, _pooled_table(rows)
     )
-    for place, values in zip(places, found, strict=True):
-        if values is not None:
-            middle[place], error[place] = _on_logit(values)
+    middle[places], error[places] = _on_logit(found)
     from_pool = 0.0
     if pooled.alpha_draws is not None:
-        from_pool = _on_logit(pooled.alpha_draws)[1]
+        from_pool = float(_on_logit(np.quantile(pooled.alpha_draws, LEVELS)[None])[1][0])
     elif pooled.interval is not None:
         low, high = np.clip(pooled.interval, LEAST, MOST)
         from_pool = float(logit(high) - logit(low)) / 3.92
@@ -239,9 +237,7 @@ def _pooled_table(rows: GroupRows) -> ScoreTable:
     return ScoreTable._assemble(rows.scores, columns, rows.scores)
 
 
-def _by_network(
-    tables: list[ScoreTable], pooled: Prior, everyone: ScoreTable
-) -> list[FloatArray | None]:
+def _by_network(tables: list[ScoreTable], pooled: Prior, everyone: ScoreTable) -> FloatArray:
     """Ask the network that estimates are built on, for all groups at once.
 
     The combination of methods that stands behind the pooled alpha takes half a second. What it adds
@@ -249,48 +245,38 @@ def _by_network(
     """
     from recoup.priors._solvers.network import load_network
     from recoup.priors.evidence import stretched, unstretched
-    from recoup.priors.share_net import QUANTILES, draws_between, share_quantiles, summary
+    from recoup.priors.share_net import QUANTILES, share_quantiles, summary
 
     if not tables:
-        return []
-    network = load_network("share_net")
-    answers = np.sort(network(np.array([summary(table) for table in tables])), axis=1)
+        return np.empty((0, len(LEVELS)))
+    answers = load_network("share_net")(np.array([summary(table) for table in tables]))
     more = float(stretched(pooled.alpha) - stretched(share_quantiles(everyone)[4]))
-    return [
-        draws_between(unstretched(one), QUANTILES, N_OWN_DRAWS)
-        for one in np.clip(answers + more, 0.0, 1.0)
-    ]
+    quantiles: FloatArray = unstretched(np.sort(answers, axis=1) + more)
+    return quantiles[:, [QUANTILES.index(level) for level in LEVELS]]
 
 
-def _by_method(
-    tables: list[ScoreTable], pooled: Prior, everyone: ScoreTable
-) -> list[FloatArray | None]:
+def _by_method(tables: list[ScoreTable], pooled: Prior, everyone: ScoreTable) -> FloatArray:
     """Ask the method that the user named for each group."""
     from recoup.priors import estimate
 
-    found: list[FloatArray | None] = []
+    found = np.full((len(tables), len(LEVELS)), np.nan)
     method = "auto" if pooled.asked is None else str(pooled.asked[0])
     with progress_bar(len(tables), "Estimating alpha of groups") as bar:
-        for table in tables:
+        for place, table in enumerate(tables):
             # An estimate that fails in one group leaves it to the others.
             with suppress(InvalidInputError):
                 one = estimate(table, method=method, beta=1.0)
-                draws = one.draws if one.draws is None or one.draws.ndim == 1 else one.draws[:, 0]
-                found.append(draws)
-                bar()
-                continue
-            found.append(None)
+                if one.draws is not None:
+                    draws = one.draws if one.draws.ndim == 1 else one.draws[:, 0]
+                    found[place] = np.quantile(draws, LEVELS)
             bar()
     return found
 
 
-def _on_logit(draws: FloatArray) -> tuple[float, float]:
-    """Return the middle of draws and their spread, on the logit scale."""
+def _on_logit(quantiles: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the middle of each estimate and its error on the logit scale, from ``LEVELS``."""
     from scipy.special import logit
 
-    values = logit(np.clip(draws, LEAST, MOST))
-    widths = [
-        float(np.quantile(values, high) - np.quantile(values, low)) / width
-        for low, high, width in INNER
-    ]
-    return float(np.median(values)), max(*widths, LEAST_ERROR)
+    ends = logit(np.clip(quantiles, LEAST, MOST))
+    inner, outer = (ends[:, 3] - ends[:, 1]) / 1.349, (ends[:, 4] - ends[:, 0]) / 2.563
+    return ends[:, 2], np.maximum(np.maximum(inner, outer), LEAST_ERROR)

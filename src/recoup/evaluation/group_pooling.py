@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,14 @@ SPREADS = np.geomspace(0.03, 2.5, 16)
 # Shifts that are tried, in standard deviations; around the likely ones again, more closely.
 WIDTHS = np.linspace(-4.0, 4.0, 25)
 ZOOMS = 4
-N_TAILS, N_SHARE_TAILS = 9, 4
+N_TAILS = 5
 # A flatter distribution of shares would lie at both ends.
 LEAST_WEIGHT = 1.0
-# Groups are taken so many at a time, to bound memory.
-BLOCK = 512
+# Groups are taken so many at a time, to bound memory, and so many tell what all have in common.
+BLOCK, MOST_FITTED = 512, 250
+
+# How likely the rows of some groups are for centers and variances on the logit scale.
+Density: TypeAlias = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,37 +94,20 @@ def pooled_normal(
     """
     known = np.isfinite(own) & np.isfinite(error)
     value, variance = np.where(known, own, 0.0), np.where(known, error**2, 1.0)
-    tails = _tail_weights(N_TAILS)
 
-    def fit(shifts: FloatArray) -> FloatArray:
-        found = np.zeros((len(centers), len(SPREADS), len(shifts)))
-        for block in _blocks(np.flatnonzero(known)):
-            # Ways, spreads, tails, groups.
-            spread = SPREADS[:, None, None] ** 2 / tails[:, None]
-            total = variance[block] + spread + noise[:, None, None, block]
-            for place, shift in enumerate(shifts):
-                away = (value[block] - centers[:, block] - shift)[:, None, None, :]
-                density = np.exp(-(away**2) / (2 * total)) / np.sqrt(total)
-                found[:, :, place] += np.log(np.maximum(density.mean(axis=2), 1e-300)).sum(axis=2)
-        return found
-
-    way, spread, shift = _hyper_draws(fit, n_draws, rng)
-    draws = np.empty((n_draws, len(own)))
-    shares = np.empty(len(own))
-    for block in _blocks(np.arange(len(own))):
-        prior_mean = centers[way][:, block] + shift[:, None]
-        prior = spread[:, None, None] ** 2 / tails[:, None] + noise[way][:, None, block]
+    def density(center: FloatArray, prior: FloatArray, block: NDArray[np.intp]) -> FloatArray:
         total = variance[block] + prior
-        away = (value[block] - prior_mean)[:, None, :]
-        chance = np.exp(-(away**2) / (2 * total)) / np.sqrt(total)
-        chance = np.where(known[block], np.maximum(chance, 1e-300), 1.0)
-        prior_of = np.take_along_axis(prior, _chosen(chance, rng)[:, None], axis=1)[:, 0]
-        weight = np.where(known[block], prior_of / (prior_of + variance[block]), 0.0)
-        mean = prior_mean + weight * (value[block] - prior_mean)
-        deviation = np.sqrt(prior_of * (1 - weight))
-        draws[:, block] = mean + deviation * rng.standard_normal(mean.shape)
-        shares[block] = weight.mean(axis=0)
-    return Pooled(draws, np.median(draws, axis=0), shares, float(spread.mean()))
+        found: FloatArray = np.exp(-((value[block] - center) ** 2) / (2 * total)) / np.sqrt(total)
+        return np.where(known[block], found, 1.0)
+
+    around = _around_centers(
+        density, centers, noise, np.where(known, 1 / variance, 0), n_draws, rng
+    )
+    weight = np.where(known, around.variance / (around.variance + variance), 0.0)
+    deviation = np.sqrt(around.variance * (1 - weight))
+    draws = around.mean + weight * (value - around.mean)
+    draws = draws + deviation * rng.standard_normal(draws.shape)
+    return Pooled(draws, np.median(draws, axis=0), weight.mean(axis=0), around.spread)
 
 
 def pooled_shares(
@@ -166,50 +152,102 @@ def pooled_shares(
     def weight_of(mean: FloatArray, variance: FloatArray) -> FloatArray:
         return np.maximum(1 / (mean * (1 - mean) * variance), LEAST_WEIGHT)
 
-    tails = _tail_weights(N_SHARE_TAILS)
-
-    def density(mean: FloatArray, variance: FloatArray, block: NDArray[np.intp]) -> FloatArray:
-        weight = weight_of(mean, variance)
-        first, second = weight * mean, weight * (1 - mean)
-        hit, miss = hits[block], sizes[block] - hits[block]
-        return np.exp(betaln(first + hit, second + miss) - betaln(first, second) - scale[block])
-
     # The likelihood of the share that was seen: densities are held against it, or they underflow.
     seen = (hits + 0.5) / (sizes + 1)
     scale = hits * np.log(seen) + (sizes - hits) * np.log1p(-seen)
 
-    def fit(shifts: FloatArray) -> FloatArray:
-        found = np.zeros((len(centers), len(SPREADS), len(shifts)))
-        for block in _blocks(np.flatnonzero(sizes > 0)):
-            # Ways, spreads, tails, groups.
-            spread = SPREADS[:, None, None] ** 2 / tails[:, None]
-            variance = spread + noise[:, None, None, block]
-            for place, shift in enumerate(shifts):
-                mean = expit(centers[:, None, None, block] + shift)
-                likely = density(mean, variance, block).mean(axis=2)
-                found[:, :, place] += np.log(np.maximum(likely, 1e-300)).sum(axis=2)
+    def density(center: FloatArray, prior: FloatArray, block: NDArray[np.intp]) -> FloatArray:
+        mean = expit(center)
+        weight = weight_of(mean, prior)
+        first, second = weight * mean, weight * (1 - mean)
+        hit, miss = hits[block], sizes[block] - hits[block]
+        ratio = betaln(first + hit, second + miss) - betaln(first, second)
+        found: FloatArray = np.exp(ratio - scale[block])
         return found
 
-    way, spread, shift = _hyper_draws(fit, n_draws, rng)
-    drawn, weights = np.empty((2, n_draws, len(hits)))
-    for block in _blocks(np.arange(len(hits))):
-        mean = expit(centers[way][:, block] + shift[:, None])
-        prior = spread[:, None, None] ** 2 / tails[:, None] + noise[way][:, None, block]
-        chance = np.maximum(density(mean[:, None], prior, block), 1e-300)
-        variance = np.take_along_axis(prior, _chosen(chance, rng)[:, None], axis=1)[:, 0]
-        weight = weight_of(mean, variance)
-        hit, miss = weight * mean + hits[block], weight * (1 - mean) + sizes[block] - hits[block]
-        drawn[:, block] = rng.beta(np.maximum(hit, 1e-6), np.maximum(miss, 1e-6))
-        weights[:, block] = sizes[block] / (sizes[block] + weight)
-    drawn = np.clip(drawn, 1e-9, 1 - 1e-9)
-    draws = logit(drawn)
-    return Pooled(draws, logit(drawn.mean(axis=0)), weights.mean(axis=0), float(spread.mean()))
+    around = _around_centers(density, centers, noise, sizes, n_draws, rng)
+    mean = expit(around.mean)
+    weight = weight_of(mean, around.variance)
+    first, second = weight * mean + hits, weight * (1 - mean) + sizes - hits
+    drawn = np.clip(rng.beta(first, second), 1e-9, 1 - 1e-9)
+    own = (sizes / (sizes + weight)).mean(axis=0)
+    return Pooled(logit(drawn), logit(drawn.mean(axis=0)), own, around.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class _AroundCenters:
+    """Where each group lies by what groups have in common, draw by draw.
+
+    ``mean`` and ``variance`` have one row per draw and one column per group; ``spread`` is the mean
+    of tau.
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    spread: float
+
+
+def _around_centers(
+    density: Density,
+    centers: FloatArray,
+    noise: FloatArray,
+    sizes: FloatArray,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> _AroundCenters:
+    """Draw the way, the shift, the spread, and how far each group may lie out.
+
+    ``density`` says how likely the rows of some groups are for a center and a variance on the logit
+    scale, ``sizes`` how much the rows of each group tell; nothing where it is zero.
+    """
+    tails = _tail_weights()
+    telling = np.flatnonzero(sizes > 0)
+    if len(telling) > MOST_FITTED:
+        # A few hundred groups, small and large alike, tell the common part well enough.
+        order = telling[np.argsort(sizes[telling], kind="stable")]
+        telling = np.sort(order[np.linspace(0, len(order) - 1, MOST_FITTED).round().astype(int)])
+
+    def fit(shifts: FloatArray) -> FloatArray:
+        found = np.zeros((len(centers), len(SPREADS), len(shifts)))
+        # Ways, spreads, tails, groups.
+        variance = SPREADS[:, None, None] ** 2 / tails[:, None] + noise[:, None, None, telling]
+        for place, shift in enumerate(shifts):
+            at = centers[:, None, None, telling] + shift
+            likely = density(at, variance, telling).mean(axis=2)
+            found[:, :, place] = np.log(np.maximum(likely, 1e-300)).sum(axis=2)
+        return found
+
+    cells, number, spread, shift = _hyper_draws(fit, n_draws, rng)
+    way = cells.way[number]
+    variance = np.empty((n_draws, centers.shape[1]))
+    for block in _blocks(centers.shape[1]):
+        # How far out a group lies is judged in the middle of the cell that a draw lies in.
+        at = centers[cells.way][:, block] + cells.shift[:, None]
+        of_cell = cells.spread[:, None, None] ** 2 / tails[:, None]
+        likely = density(at[:, None], of_cell + noise[cells.way][:, None, block], block)
+        heads = np.cumsum(np.maximum(likely, 1e-300), axis=1)
+        heads /= heads[:, -1:]
+        level = rng.random((n_draws, len(block)))
+        tail = np.zeros(level.shape, np.intp)
+        for step in range(N_TAILS - 1):
+            tail += level > heads[number, step]
+        variance[:, block] = spread[:, None] ** 2 / tails[tail] + noise[way][:, block]
+    return _AroundCenters(centers[way] + shift[:, None], variance, float(spread.mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of the grid of ways, spreads and shifts, by the values in their middle."""
+
+    way: NDArray[np.intp]
+    spread: FloatArray
+    shift: FloatArray
 
 
 def _hyper_draws(
     fit: Callable[[FloatArray], FloatArray], n_draws: int, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-    """Draw the way, the spread and the shift by how well they fit the groups."""
+) -> tuple[_Cells, NDArray[np.intp], FloatArray, FloatArray]:
+    """Draw cells of the grid by how well they fit the groups, and values inside of them."""
     shifts = SHIFT_SCALE * WIDTHS
     for _ in range(ZOOMS):
         chance = _chances(fit(shifts), shifts)
@@ -222,13 +260,15 @@ def _hyper_draws(
         shifts = middle + max(deviation, step / 2) * WIDTHS
     else:
         chance = _chances(fit(shifts), shifts)
-    cells = rng.choice(chance.size, n_draws, p=chance.ravel())
-    way, spread, shift = np.unravel_index(cells, chance.shape)
+    drawn = rng.choice(chance.size, n_draws, p=chance.ravel())
+    present, number = np.unique(drawn, return_inverse=True)
+    way, spread, shift = np.unravel_index(present, chance.shape)
+    cells = _Cells(way, SPREADS[spread], shifts[shift])
     # Cells have a width: draws lie anywhere inside.
     ratio = np.log(SPREADS[1] / SPREADS[0])
-    spreads = SPREADS[spread] * np.exp(ratio * (rng.random(n_draws) - 0.5))
+    spreads = cells.spread[number] * np.exp(ratio * (rng.random(n_draws) - 0.5))
     width = shifts[1] - shifts[0]
-    return way, spreads, shifts[shift] + width * (rng.random(n_draws) - 0.5)
+    return cells, number, spreads, cells.shift[number] + width * (rng.random(n_draws) - 0.5)
 
 
 def _chances(fit: FloatArray, shifts: FloatArray) -> FloatArray:
@@ -239,22 +279,14 @@ def _chances(fit: FloatArray, shifts: FloatArray) -> FloatArray:
     return chance / chance.sum()
 
 
-def _tail_weights(n_tails: int) -> FloatArray:
+def _tail_weights() -> FloatArray:
     """Precisions of normal distributions whose mixture is the t distribution."""
     from scipy.special import gammaincinv
 
-    levels = (np.arange(n_tails) + 0.5) / n_tails
+    levels = (np.arange(N_TAILS) + 0.5) / N_TAILS
     found: FloatArray = gammaincinv(TAIL_FREEDOM / 2, levels) * (2 / TAIL_FREEDOM)
     return found
 
 
-def _chosen(chance: Any, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Choose along the second axis, by chances that need not sum to one."""
-    heads = np.cumsum(chance, axis=1)
-    level = rng.random((len(chance), 1, chance.shape[2])) * heads[:, -1:, :]
-    found: NDArray[np.intp] = (heads < level).sum(axis=1)
-    return found
-
-
-def _blocks(places: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [places[start : start + BLOCK] for start in range(0, len(places), BLOCK)]
+def _blocks(count: int) -> list[NDArray[np.intp]]:
+    return [np.arange(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]

@@ -119,22 +119,18 @@ def grouping_of(groups: Any, n_rows: int, caller: str) -> tuple[GroupKeys, Codes
 
 def coded(columns: Mapping[str, Any], caller: str) -> tuple[GroupKeys, Codes]:
     """Give each combination of the values of columns a number."""
-    parts = [_column_codes(values) for values in columns.values()]
-    codes = np.zeros(len(parts[0][0]), np.int64)
-    for (numbers, values), name in zip(parts, columns, strict=True):
-        size = max(len(values), 1)
+    codes, keys = np.zeros(0, np.int64), [()]
+    for place, (name, values) in enumerate(columns.items()):
+        numbers, found = _column_codes(values)
         # Only combinations that occur are numbered, so that their product never overflows.
-        codes, _ = _compressed(codes * size + numbers)
-        _check_count(int(codes.max(initial=-1)) + 1, name, columns, caller)
-    first = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
-    rows = np.arange(len(codes))
-    first[codes[::-1]] = rows[::-1]
-    keys = [tuple(values[numbers[row]] for numbers, values in parts) for row in first.tolist()]
+        size = max(len(found), 1)
+        codes, present = _compressed(codes * size + numbers if place else numbers)
+        _check_count(len(present), name, columns, caller)
+        keys = [(*keys[cell // size], found[cell % size]) for cell in present.tolist()]
     order = sorted(range(len(keys)), key=lambda place: _sort_key(keys[place]))
     rank = np.empty(len(order), np.intp)
     rank[order] = np.arange(len(order))
-    found = GroupKeys(tuple(columns), tuple(keys[place] for place in order))
-    return found, rank[codes]
+    return GroupKeys(tuple(columns), tuple(keys[place] for place in order)), rank[codes]
 
 
 def _columns(groups: Any, caller: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from recoup.scores.table import DEFAULT_BINS, ScoreTable
 # Beyond this the full table would cost more memory than the rows themselves.
 MANY_ROWS = 1_000_000
 KINDS = 3
+STEPS = 2**18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,8 +234,8 @@ class GroupedTable:
         """
         n_groups, n_bins = len(self.groups), len(edges)
         shape = KINDS, n_groups, n_bins
-        bins = np.maximum(np.searchsorted(edges, self.scores, side="right") - 1, 0)
-        cells = self.codes * n_bins + bins
+        cells = self.codes * n_bins
+        cells += np.maximum(_passed(edges, self.scores) - 1, 0)
         if self.counts.ndim == 1:
             cells += self.counts.astype(np.intp) * (n_groups * n_bins)
             return np.bincount(cells, minlength=np.prod(shape)).reshape(shape).astype(float)
@@ -257,3 +258,27 @@ class GroupedTable:
     def __len__(self) -> int:
         """Return the number of groups."""
         return len(self.groups)
+
+
+def _passed(edges: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
+    """How many edges each score is at or above: ``np.searchsorted`` on its right side, but quicker.
+
+    Scores are cut into many even steps first. Steps without an edge need no search: their number of
+    edges is known.
+    """
+    low, high = edges[0], edges[-1]
+    scale = STEPS / (high - low) if high > low else 0.0
+    if len(scores) < STEPS or not np.isfinite(scale) or scale == 0:
+        return np.searchsorted(edges, scores, side="right")
+
+    def step_of(values: FloatArray) -> NDArray[np.intp]:
+        steps = (values - low) * scale
+        return np.clip(steps, 0, STEPS, out=steps).astype(np.intp)
+
+    inside = np.bincount(step_of(edges), minlength=STEPS + 1)
+    passed = np.cumsum(inside)
+    steps = step_of(scores)
+    found: NDArray[np.intp] = passed[steps]
+    unsure = np.flatnonzero(inside[steps])
+    found[unsure] = np.searchsorted(edges, scores[unsure], side="right")
+    return found
