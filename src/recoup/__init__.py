@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from recoup.evaluation.comparison import Comparison
     from recoup.evaluation.estimates import Estimate
     from recoup.evaluation.evaluate import evaluate
+    from recoup.evaluation.evaluate_by import evaluate_by
+    from recoup.evaluation.grouped_evaluation import GroupedEvaluation
     from recoup.evaluation.results import Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
     from recoup.report import Report
@@ -73,6 +75,7 @@ __all__ = [
     "Draws",
     "Estimate",
     "Evaluation",
+    "GroupedEvaluation",
     "Interval",
     "InvalidInputError",
     "RecoupError",
@@ -88,6 +91,7 @@ __all__ = [
     "compare",
     "data",
     "evaluate",
+    "evaluate_by",
     "learners",
     "load_example",
     "metrics",
@@ -111,6 +115,7 @@ _HOMES = {
     "Draws": "_core.alpha",
     "Estimate": "evaluation",
     "Evaluation": "evaluation",
+    "GroupedEvaluation": "evaluation",
     "Interval": "_core.alpha",
     "InvalidInputError": "exceptions",
     "RecoupError": "exceptions",
@@ -121,6 +126,7 @@ _HOMES = {
     "calibrate": "calibration",
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
+    "evaluate_by": "evaluation.evaluate_by",
     "load_example": "data",
     "simulate": "simulation",
     "suspects": "calibration",

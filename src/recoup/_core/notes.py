@@ -28,6 +28,11 @@ CODES = {
     "promise-propensity": "the promise holds if the given propensities do",
     "promise-audit": "the promise holds whatever the labels are, by the draw of checked rows",
     "no-threshold": "no threshold keeps the promise, and what would help",
+    # About groups of rows.
+    "small-groups": "some groups have too few labels to speak for themselves",
+    "scores-differ": "the same score stands for more positives in some groups than in others",
+    "labeled-unevenly": "groups are labeled at different rates, so that the pooled table is off",
+    "audit-elsewhere": "checked rows lie in some groups only",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

@@ -75,6 +75,14 @@ Threshold = Annotated[
         "youden.",
     ),
 ]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Evaluate each group of rows with the same value of this column; repeat for more "
+        "columns. Empty cells are a group of their own.",
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="Column with row weights.")]
 HowScored = Annotated[
     str,

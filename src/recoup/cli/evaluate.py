@@ -16,6 +16,7 @@ from recoup.cli._options import (
     AlphaInterval,
     AsJson,
     Beta,
+    By,
     Confidence,
     FileArgument,
     HowScored,
@@ -74,6 +75,7 @@ def evaluate(
     labels_are: LabelsAre = "unknown",
     positive: Positive = None,
     negative: Negative = None,
+    by: By = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: PlotPath = None,
@@ -83,11 +85,34 @@ def evaluate(
     from recoup.evaluation.inputs import check_scored
     from recoup.selection.how_labeled import check_labels_are
 
+    options: dict[str, Any]
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
     check_labels_are(labels_are, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
+    if by:
+        from recoup.cli._by import evaluate_groups
+
+        _check_alone(by, weight, share)
+        options = {
+            "score": score,
+            "label": label,
+            "by": by,
+            "alpha": alpha,
+            "alpha-interval": alpha_interval,
+            "prior-method": prior_method,
+            "scheme": scheme,
+            "threshold": threshold,
+            "confidence": confidence,
+            "scored": scored,
+            "labels-are": labels_are,
+            "positive": positive,
+            "negative": negative,
+            "seed": seed,
+        }
+        evaluate_groups(file, given, options, as_json=as_json, plot=plot, report=report)
+        return
     from recoup.evaluation import evaluate as run
     from recoup.report import Report
     from recoup.scores import ScoreTable
@@ -121,7 +146,7 @@ def evaluate(
         if plot is not None:
             written.append(_plot_evaluation(evaluation, plot))
         if report is not None:
-            options: dict[str, Any] = {
+            options = {
                 "score": score,
                 "label": label,
                 "alpha": alpha,
@@ -221,6 +246,22 @@ def demo(
     print_written(console, written)
     if raw:
         run_raw_example(console, out)
+
+
+def _check_alone(by: list[str], weight: str | None, beta: float | str | None) -> None:
+    """Refuse what an evaluation by groups cannot take."""
+    if weight is not None:
+        raise InvalidInputError(
+            "evaluate counts rows alike where it goes by groups. Got --weight beside --by. Drop "
+            "one of them."
+        )
+    if beta not in (None, 1.0):
+        raise InvalidInputError(
+            f"evaluate takes every label as right where it goes by groups. Got --beta {beta} "
+            f"beside --by. Drop one of them."
+        )
+    if len(set(by)) < len(by):
+        raise InvalidInputError("evaluate needs each column of --by once. Got one of them twice.")
 
 
 def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:

@@ -195,18 +195,19 @@ def open_files(
     label: str | None = None,
     caller: str = "recoup",
     keep_order: bool = False,
-    as_is: str | None = None,
+    as_is: str | Sequence[str] | None = None,
     positive: Sequence[str] | None = None,
     negative: Sequence[str] | None = None,
 ) -> Iterator[Any]:
     """Open the wanted columns of files as one DuckDB relation, joined by name.
 
     Every file must have them, once. Text is turned into numbers, whatever the kind of the file;
-    in the column ``label`` by the rule for labels, and not in the column ``as_is``. Other codings
+    in the column ``label`` by the rule for labels, and not in the columns ``as_is``. Other codings
     of labels are read as :func:`recoup.data.as_pu_labels` reads them.
     """
     name = str(path)
-    numeric = [column for column in columns if column != as_is]
+    kept = [] if as_is is None else [as_is] if isinstance(as_is, str) else as_is
+    numeric = [column for column in columns if column not in kept]
     columns = list(dict.fromkeys(columns))  # label and score may be one column
     for column in columns:
         _refuse_twins([other for other in columns if other.lower() == column.lower()], name)

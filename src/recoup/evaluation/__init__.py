@@ -6,7 +6,10 @@ from recoup.evaluation.comparison import Comparison, WinRange
 from recoup.evaluation.differences import Difference
 from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
+from recoup.evaluation.evaluate_by import evaluate_by
 from recoup.evaluation.feasibility import Feasibility
+from recoup.evaluation.group_metric import GroupContrast, GroupEstimate, GroupMetric
+from recoup.evaluation.grouped_evaluation import GroupedEvaluation
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
@@ -20,9 +23,14 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Feasibility",
+    "GroupContrast",
+    "GroupEstimate",
+    "GroupMetric",
+    "GroupedEvaluation",
     "OperatingPoint",
     "Sensitivity",
     "WinRange",
     "compare",
     "evaluate",
+    "evaluate_by",
 ]

@@ -17,6 +17,7 @@ from recoup.plot.curves import (
     SensitivityDisplay,
 )
 from recoup.plot.evaluation import EvaluationDisplay
+from recoup.plot.groups import ForestDisplay
 from recoup.plot.priors import PriorDisplay
 from recoup.plot.probabilities import ProbabilityDisplay
 from recoup.plot.scar import ScarDisplay, SelectionDisplay
@@ -25,6 +26,7 @@ __all__ = [
     "CalibrationDisplay",
     "CriticalDifferenceDisplay",
     "EvaluationDisplay",
+    "ForestDisplay",
     "LabelFrequencyDisplay",
     "LiftDisplay",
     "MechanismDisplay",

@@ -2,6 +2,7 @@
 
 from recoup.scores.crossfit import CrossfitScores, crossfit
 from recoup.scores.folds import PUStratifiedKFold
+from recoup.scores.grouped import GroupedTable
 from recoup.scores.table import ScoreTable
 
-__all__ = ["CrossfitScores", "PUStratifiedKFold", "ScoreTable", "crossfit"]
+__all__ = ["CrossfitScores", "GroupedTable", "PUStratifiedKFold", "ScoreTable", "crossfit"]

@@ -39,6 +39,58 @@ def count_frame(
     source: str = "the frame",
 ) -> Counts:
     """Group a frame by score and count labels, in the frame's own engine."""
+    return _count_rows(frame, label, score, sample_weight, decimals, [], source)[1]
+
+
+def count_frame_by(
+    frame: Any,
+    label: str,
+    score: str,
+    by: list[str],
+    decimals: int | None,
+    source: str = "the frame",
+) -> tuple[dict[str, Any], FloatArray, list[NDArray[Any]]]:
+    """Group a frame by score and other columns, and count labels, in the frame's own engine.
+
+    Parameters
+    ----------
+    frame : object
+        Any data frame.
+    label, score : str
+        Columns of labels and scores.
+    by : list of str
+        Columns that make the groups.
+    decimals : int or None
+        Round scores to this many decimals.
+    source : str, default="the frame"
+        What the rows come from, for error messages.
+
+    Returns
+    -------
+    columns : dict of str to array
+        Value of each column of ``by``, for each group and score that occurs.
+    scores : ndarray
+        The scores.
+    counts : list of ndarray
+        Labeled, unlabeled and known-negative rows.
+    """
+    if not by:
+        raise InvalidInputError(
+            "GroupedTable needs at least one column to group by. Got none. Pass by=['country']."
+        )
+    columns, (scores, counts, _) = _count_rows(frame, label, score, None, decimals, by, source)
+    return columns, scores, counts
+
+
+def _count_rows(
+    frame: Any,
+    label: str,
+    score: str,
+    sample_weight: str | None,
+    decimals: int | None,
+    by: list[str],
+    source: str,
+) -> tuple[dict[str, Any], Counts]:
     _check_unique(frame, source)
     try:
         rows: Any = nw.from_native(frame)
@@ -50,6 +102,7 @@ def count_frame(
         ) from error
     rows = with_label_numbers(rows, label, "ScoreTable")
     _check_columns(rows, label, score, sample_weight, source)
+    check_names(rows.collect_schema().names(), by, source)
     if decimals is not None and not 0 <= decimals <= MAX_DECIMALS:
         raise InvalidInputError(
             f"ScoreTable needs decimals between 0 and {MAX_DECIMALS}. Got {brief(decimals)}."
@@ -62,6 +115,7 @@ def count_frame(
         nw.col(label).alias("label"),
         (value if decimals is None else _rounded(value, decimals)).alias("score"),
         weight.alias("weight"),
+        *(nw.col(column).alias(f"group_{place}") for place, column in enumerate(by)),
     )
     flags = {name: nw.col("label") == number for name, number in GROUPS.items()}
     selected = selected.with_columns(
@@ -87,7 +141,13 @@ def count_frame(
         known=nw.when(nw.col("label").is_null()).then(nw.lit(0)).otherwise(known)
     )
     sums += [nw.col("known").sum().alias("known"), nw.len().alias("rows")]
-    grouped = selected.group_by("score").agg(*sums)
+    keys = [f"group_{place}" for place in range(len(by))]
+    grouped: Any = selected.group_by("score", *keys).agg(*sums)
+    groups = {}
+    if by:
+        grouped = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+        groups = {name: grouped.get_column(key) for name, key in zip(by, keys, strict=True)}
+        grouped = grouped.drop(keys)
 
     def strange_label() -> object:
         cell = nw.col(label)
@@ -104,7 +164,7 @@ def count_frame(
     if decimals is not None:
         # Not in the engine: Polars multiplies by 1 / 10**decimals, which misses the last digit.
         scores = scores / 10.0**decimals
-    return scores, counts, squares
+    return groups, (scores, counts, squares)
 
 
 def checked_counts(
@@ -207,6 +267,33 @@ def read_counts(counts: Any) -> Counts:
         )
     return checked_counts(
         found, lambda: "others", "the column of scores", "the column of weights", "the table"
+    )
+
+
+def in_bins(relation: Any, score: str, edges: FloatArray) -> Any:
+    """Replace each score of a relation by the lowest one of its bin, inside the engine.
+
+    Parameters
+    ----------
+    relation : DuckDB relation
+        The rows; all their scores are finite.
+    score : str
+        Column of the scores.
+    edges : ndarray of shape (n_bins,)
+        Lowest score of each bin, ascending from the lowest of all.
+
+    Returns
+    -------
+    DuckDB relation
+    """
+    import pyarrow as pa
+
+    edge_table = pa.table({"edge": pa.array(edges)})  # noqa: F841 - the query names it
+    name = quoted(score)
+    return relation.query(
+        "scored",
+        f"SELECT scored.* REPLACE (bins.edge AS {name}) FROM scored "
+        f"ASOF JOIN edge_table AS bins ON scored.{name}::DOUBLE >= bins.edge",
     )
 
 
