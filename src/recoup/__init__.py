@@ -12,7 +12,8 @@ sure the corrected ones are. Its parts follow the path of the data:
 5. :mod:`recoup.metrics` corrects the observed numbers, one function per metric.
 6. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
 7. :mod:`recoup.audit` plans which rows to check by hand, and what they tell.
-8. ``compare`` sets several models side by side, on the same rows.
+8. ``compare`` sets several models side by side, on the same rows, and ``monitor`` the weeks of
+   one, while labels are still coming.
 9. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command line
    does all of it with files.
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         data,
         learners,
         metrics,
+        monitoring,
         plot,
         priors,
         report,
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
     from recoup.evaluation.evaluate import evaluate
     from recoup.evaluation.results import Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
+    from recoup.monitoring.monitor import monitor
+    from recoup.monitoring.results import Monitoring
     from recoup.report import Report
     from recoup.scores import ScoreTable
     from recoup.simulation import simulate
@@ -68,6 +72,7 @@ __all__ = [
     "Evaluation",
     "Interval",
     "InvalidInputError",
+    "Monitoring",
     "RecoupError",
     "RecoupWarning",
     "Report",
@@ -81,6 +86,8 @@ __all__ = [
     "learners",
     "load_example",
     "metrics",
+    "monitor",
+    "monitoring",
     "plot",
     "priors",
     "report",
@@ -91,8 +98,8 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("audit", "bench", "data", "learners", "metrics", "plot", "priors", "report", "scores"),
-    *("selection", "simulation"),
+    *("audit", "bench", "data", "learners", "metrics", "monitoring", "plot", "priors"),
+    *("report", "scores", "selection", "simulation"),
 )
 _HOMES = {
     "Comparison": "evaluation",
@@ -101,6 +108,7 @@ _HOMES = {
     "Evaluation": "evaluation",
     "Interval": "_core.alpha",
     "InvalidInputError": "exceptions",
+    "Monitoring": "monitoring.results",
     "RecoupError": "exceptions",
     "RecoupWarning": "exceptions",
     "Report": "report",
@@ -108,6 +116,7 @@ _HOMES = {
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
     "load_example": "data",
+    "monitor": "monitoring.monitor",
     "simulate": "simulation",
 }
 

@@ -225,7 +225,7 @@ def delay_distribution(
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = later / (at_risk[1:] * np.maximum(1 - later, 1 / at_risk[1:]))
     variances = np.concatenate([np.cumsum(terms[::-1])[::-1], [0.0]])
-    tests = {}
+    tests: dict[str, float] = {}
     for name, values in (("score", scores), ("time", -age)):
         trend = math.nan if values is None else _trend(delay, age, values, horizon)
         tests |= {f"{name}_trend": trend, f"{name}_p": _two_sided(trend)}

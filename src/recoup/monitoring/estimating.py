@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray
 from recoup.monitoring.smoothing import ARRIVED, Smoothed
 
-METRICS = {"pi": "Share of positives", "precision": "Precision", "recall": "Recall", "roc_auc": "AUC"}
+METRICS = {
+    "pi": "Share of positives",
+    "precision": "Precision",
+    "recall": "Recall",
+    "roc_auc": "AUC",
+}
 """What is estimated of every period, and how it is called."""
 
 # Values at the very end of their range have no interval on the scale of log odds.
@@ -91,7 +97,7 @@ def _moves_of_chance(smoothed: Smoothed, hidden: FloatArray, chance: FloatArray)
 
 
 def _metrics(
-    positive: FloatArray, negative: FloatArray, above: FloatArray, within: FloatArray
+    positive: FloatArray, negative: FloatArray, above: NDArray[np.bool_], within: FloatArray
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Return each metric, and how much one more positive of each bin moves it."""
     rows = positive + negative

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky_banded, cho_solve_banded
+from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import expit, logit, softmax
 
 from recoup._core.checks import FloatArray
@@ -19,8 +20,8 @@ SHARE, POSITIVES, NEGATIVES, ARRIVED = 0, slice(1, 3), slice(3, 5), 5
 N_STATES = 6
 # Steps from period to period that the data choose among: log odds, tilts of either class.
 STEPS = {
-    "share": (0.02, 0.05, 0.1, 0.2, 0.4, 0.8),
-    "positives": (0.02, 0.05, 0.1, 0.2, 0.4),
+    "share": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8),
+    "positives": (0.01, 0.02, 0.05, 0.1, 0.2, 0.4),
     "negatives": (0.005, 0.02, 0.05, 0.1, 0.2, 0.4),
 }
 START = {"share": 0.1, "positives": 0.05, "negatives": 0.02}
@@ -123,19 +124,19 @@ class Cells:
         """Compute the cells from states."""
         n_bins = counts.n_bins
         share = expit(states[:, [SHARE]])
-        spread = [
+        positives, negatives = (
             softmax(base + states[:, tilts] @ counts.basis.T, axis=1)
             for base, tilts in (
                 (shared[:n_bins], POSITIVES),
                 (shared[n_bins : 2 * n_bins], NEGATIVES),
             )
-        ]
+        )
         arrived = np.exp(shared[-1] + states[:, [ARRIVED]])
         chance = np.minimum(arrived * counts.observable, MOST_LABELED)
         n = counts.n_rows[:, None]
-        labeled = n * share * spread[0] * chance
-        unlabeled = n * (share * spread[0] * (1 - chance) + (1 - share) * spread[1])
-        return cls(share, *spread, chance, labeled, unlabeled)
+        labeled = n * share * positives * chance
+        unlabeled = n * (share * positives * (1 - chance) + (1 - share) * negatives)
+        return cls(share, positives, negatives, chance, labeled, unlabeled)
 
     def class_slopes(self, counts: PeriodCounts) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the expected positives and negatives.
@@ -217,10 +218,11 @@ class Arrow:
     def solve(self, states: FloatArray, shared: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve for one right side, given by its two parts."""
         factor, solved, rest = self._factor
-        first = cho_solve_banded((factor, True), states.reshape(-1))
+        first: FloatArray = cho_solve_banded((factor, True), states.reshape(-1))
         border = self.border.reshape(states.size, -1)
-        second = np.linalg.solve(rest, shared - border.T @ first)
-        return (first - solved @ second).reshape(states.shape), second
+        second: FloatArray = np.linalg.solve(rest, shared - border.T @ first)
+        own: FloatArray = (first - solved @ second).reshape(states.shape)
+        return own, second
 
     def blocks_of_inverse(self) -> FloatArray:
         """Return, for each period, the covariance of its states and all that is shared."""
@@ -336,19 +338,19 @@ class _Prior:
         return cls(1 / variances, centers, shared_weights, shared)
 
     def away(self, states: FloatArray) -> FloatArray:
-        """Steps that the states make away from what is expected."""
+        """Return the steps that the states make away from what is expected."""
         off = states - self.centers
         steps: FloatArray = np.diff(off, axis=0, prepend=0.0)
         return steps
 
     def log_density(self, states: FloatArray, shared: FloatArray) -> float:
-        """Logarithm of the density, up to a constant."""
+        """Return the logarithm of the density, up to a constant."""
         off = shared - self.shared_centers
         states_part = np.sum(self.weights * self.away(states) ** 2 - np.log(self.weights))
         return float(-0.5 * (states_part + np.sum(self.shared_weights * off**2)))
 
     def slope(self, states: FloatArray, shared: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Derivatives of that logarithm."""
+        """Return the derivatives of that logarithm."""
         pull = self.weights * self.away(states)
         back = np.vstack([pull[1:], np.zeros(N_STATES)])
         return back - pull, -self.shared_weights * (shared - self.shared_centers)
@@ -412,7 +414,8 @@ def _curvature(
 ) -> tuple[Arrow, tuple[FloatArray, FloatArray]]:
     """Return the expected second derivatives of the log posterior, negative, and its slope."""
     cells = Cells.of(counts, states, shared)
-    whole, slope = 0.0, 0.0
+    whole: Any = 0.0
+    slope: Any = 0.0
     parts = zip(
         cells.slopes(counts),
         (counts.labeled, counts.unlabeled),

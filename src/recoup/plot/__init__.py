@@ -19,6 +19,7 @@ from recoup.plot.curves import (
 from recoup.plot.evaluation import EvaluationDisplay
 from recoup.plot.priors import PriorDisplay
 from recoup.plot.scar import ScarDisplay, SelectionDisplay
+from recoup.plot.weeks import PeriodsDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -28,6 +29,7 @@ __all__ = [
     "LiftDisplay",
     "MechanismDisplay",
     "MetricDisplay",
+    "PeriodsDisplay",
     "PrDisplay",
     "PriorDisplay",
     "RadarDisplay",
