@@ -11,7 +11,20 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recoup._core.checks import brief
-from recoup.cli import audit, bench, compare, data, evaluate, fit, lists, prior, run, scar, simulate
+from recoup.cli import (
+    audit,
+    bench,
+    compare,
+    data,
+    evaluate,
+    fit,
+    lists,
+    monitor,
+    prior,
+    run,
+    scar,
+    simulate,
+)
 from recoup.cli._output import fail
 from recoup.exceptions import RecoupError, RecoupWarning
 
@@ -78,6 +91,7 @@ listing = typer.Typer(help="List what recoup knows.", no_args_is_help=True)
 app.command()(run.run)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(monitor.monitor)
 app.command()(prior.prior)
 app.command()(scar.scar)
 app.command()(simulate.simulate)

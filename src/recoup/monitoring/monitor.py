@@ -155,8 +155,8 @@ def monitor(
     ...                 labeled_at="reported_at", label_frequency=(0.55, 0.65))
     >>> found.delays
     DelayDistribution(half of the labels by 21.7, 90% by 71.1, horizon 226, n=1,977)
-    >>> round(np.mean(score[fraud] >= 0.5), 2), round(np.mean(found["recall"].value), 2)
-    (0.39, 0.38)
+    >>> f"{np.mean(score[fraud] >= 0.5):.2f}, estimated {np.mean(found['recall'].value):.2f}"
+    '0.39, estimated 0.38'
     >>> found.alarms
     ()
     """
