@@ -202,8 +202,9 @@ def _print(console: Console, found: Monitoring, name: str) -> None:
     share = found.label_frequency
     console.print(
         plain(
-            f"In: labels of that {found.every} that have come. Flagged are scores from {found.threshold:.4g} on. Of the positives "
-            f"{show_share(share.value)} ever get a label ({share.source})."
+            f"In: labels of that {found.every} that have come. Flagged are scores from "
+            f"{found.threshold:.4g} on. Of the positives {show_share(share.value)} ever get a "
+            f"label ({share.source})."
         )
     )
     for alarm in found.alarms:
