@@ -11,6 +11,7 @@ from recoup._core.checks import FloatArray
 
 # Bins of the score: so many above and below the threshold, if there are as many different scores.
 BINS_ABOVE, BINS_BELOW = 5, 8
+DIRECTIONS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +28,10 @@ class PeriodCounts:
         Whether a bin lies at or above the threshold.
     edges : ndarray of shape (n_bins - 1,)
         Lowest score of each bin but the first.
-    basis : ndarray of shape (n_bins, 2)
-        Directions in which the distribution of scores can tilt: along the score, and over the
-        threshold. Both have mean 0 and variance 1 where the two classes weigh the same.
+    basis : ndarray of shape (n_bins, DIRECTIONS)
+        Directions in which the distribution of scores can tilt: along the score, over the
+        threshold, then humps and waves of the score. Where the two classes weigh the same, all have
+        mean 0 and variance 1, and none goes with another; zeros where there are too few bins.
     """
 
     labeled: FloatArray
@@ -156,11 +158,12 @@ def bin_edges(scores: FloatArray, labeled: NDArray[np.bool_], threshold: float) 
 
 
 def _directions(weight: FloatArray, above: NDArray[np.bool_]) -> FloatArray:
-    """Return two directions over the bins, orthogonal under a weight."""
+    """Return directions over the bins, orthogonal under a weight."""
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(weight), 1 / len(weight))
     middle = np.cumsum(weight) - weight / 2
     directions: list[FloatArray] = []
-    for raw in (middle, above.astype(float)):
+    humps = [(2 * middle - 1) ** power for power in range(2, DIRECTIONS)]
+    for raw in (middle, above.astype(float), *humps):
         direction = raw - weight @ raw
         for earlier in directions:
             direction = direction - (weight @ (direction * earlier)) * earlier

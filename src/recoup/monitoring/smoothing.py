@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,12 +12,14 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import expit, logit, softmax
 
 from recoup._core.checks import FloatArray
-from recoup.monitoring.counts import PeriodCounts
+from recoup.monitoring.counts import DIRECTIONS, PeriodCounts
 
-# Places of what moves from period to period: log odds of a positive, two tilts of the scores of
-# positives, two of those of negatives, and the logarithm of the share of labels that have come.
-SHARE, POSITIVES, NEGATIVES, ARRIVED = 0, slice(1, 3), slice(3, 5), 5
-N_STATES = 6
+# Places of what moves from period to period: log odds of a positive, tilts of the scores of
+# positives, tilts of those of negatives, and the logarithm of the share of labels that have come.
+# Negatives are many, and other traffic may have any shape.
+SHARE, POSITIVES, NEGATIVES = 0, slice(1, 3), slice(3, 3 + DIRECTIONS)
+ARRIVED = NEGATIVES.stop
+N_STATES = ARRIVED + 1
 # Steps from period to period that the data choose among: log odds, tilts of either class.
 STEPS = {
     "share": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8),
@@ -65,7 +67,7 @@ class Smoothed:
     ----------
     counts : PeriodCounts
         The rows.
-    states : ndarray of shape (n_periods, 6)
+    states : ndarray of shape (n_periods, N_STATES)
         What moves from period to period.
     shared : ndarray of shape (2 * n_bins + 1,)
         Log shares of the bins among positives and among negatives, and the logarithm of the label
@@ -125,7 +127,7 @@ class Cells:
         n_bins = counts.n_bins
         share = expit(states[:, [SHARE]])
         positives, negatives = (
-            softmax(base + states[:, tilts] @ counts.basis.T, axis=1)
+            softmax(base + states[:, tilts] @ _directions(counts, tilts).T, axis=1)
             for base, tilts in (
                 (shared[:n_bins], POSITIVES),
                 (shared[n_bins : 2 * n_bins], NEGATIVES),
@@ -143,7 +145,7 @@ class Cells:
 
         Returns
         -------
-        positives, negatives : ndarray of shape (n_periods, n_bins, 6 + 2 * n_bins + 1)
+        positives, negatives : ndarray of shape (n_periods, n_bins, N_STATES + 2 * n_bins + 1)
             By the states of the period, then by what all periods share.
         """
         n_bins = counts.n_bins
@@ -158,7 +160,8 @@ class Cells:
             moved = np.zeros(shape)
             moved[:, :, SHARE] = sign * both * spread
             size = (n * (self.share if sign > 0 else 1 - self.share) * spread)[:, :, None]
-            moved[:, :, tilts] = size * (counts.basis[None] - (spread @ counts.basis)[:, None, :])
+            basis = _directions(counts, tilts)
+            moved[:, :, tilts] = size * (basis[None] - (spread @ basis)[:, None, :])
             moved[:, :, first : first + n_bins] = size * (np.eye(n_bins) - spread[:, None, :])
             found.append(moved)
         return found[0], found[1]
@@ -174,17 +177,22 @@ class Cells:
         return labeled, unlabeled
 
 
+def _directions(counts: PeriodCounts, tilts: slice) -> FloatArray:
+    """Return the directions of a class: the first ones, as many as it has tilts."""
+    return counts.basis[:, : tilts.stop - tilts.start]
+
+
 @dataclass(frozen=True, eq=False)
 class Arrow:
     """A symmetric matrix: blocks of neighboring periods, and a border of what all share.
 
     Attributes
     ----------
-    blocks : ndarray of shape (n_periods, 6, 6)
+    blocks : ndarray of shape (n_periods, N_STATES, N_STATES)
         Of each period with itself.
-    beside : ndarray of shape (6,)
+    beside : ndarray of shape (n_periods, N_STATES)
         Diagonal of what ties each period to the next; its sign is negative.
-    border : ndarray of shape (n_periods, 6, n_shared)
+    border : ndarray of shape (n_periods, N_STATES, n_shared)
         Of each period with what is shared.
     corner : ndarray of shape (n_shared, n_shared)
         Of what is shared.
@@ -214,6 +222,17 @@ class Arrow:
         """Logarithm of the determinant."""
         factor, _, rest = self._factor
         return float(2 * np.log(factor[0]).sum() + np.linalg.slogdet(rest)[1])
+
+    def with_last_known(self, error: float) -> Arrow:
+        """Give the last shared parameter this standard error, whatever the rows say of it.
+
+        All others move with it as they would if it were another.
+        """
+        _, _, rest = self._factor
+        from_others = rest[-1, :-1] @ np.linalg.solve(rest[:-1, :-1], rest[:-1, -1])
+        corner = self.corner.copy()
+        corner[-1, -1] += from_others + 1 / max(error**2, SMALLEST_VARIANCE) - rest[-1, -1]
+        return replace(self, corner=corner)
 
     def solve(self, states: FloatArray, shared: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve for one right side, given by its two parts."""
@@ -334,7 +353,9 @@ class _Prior:
         centers[:, ARRIVED] = np.log(np.maximum(known.arrived, 1e-6))
         centers[:, SHARE] = start[:, SHARE]
         shared_weights = np.full(n_shared, BASE**-2)
-        shared_weights[-1] = 1 / max(known.log_error**2, SMALLEST_VARIANCE)
+        # Only what is known of it beforehand counts: shapes of scores would seem to tell more than
+        # they do wherever the model of them is not quite right.
+        shared_weights[-1] = 1 / SMALLEST_VARIANCE
         return cls(1 / variances, centers, shared_weights, shared)
 
     def away(self, states: FloatArray) -> FloatArray:
@@ -384,7 +405,7 @@ def _fit(
             break
     arrow, _ = _curvature(counts, prior, states, shared)
     evidence = value - 0.5 * arrow.log_determinant
-    return Smoothed(counts, states, shared, steps, evidence, arrow)
+    return Smoothed(counts, states, shared, steps, evidence, arrow.with_last_known(known.log_error))
 
 
 def _log_posterior(
