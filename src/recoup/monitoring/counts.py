@@ -12,6 +12,8 @@ from recoup._core.checks import FloatArray
 # Bins of the score: so many above and below the threshold, if there are as many different scores.
 BINS_ABOVE, BINS_BELOW = 5, 8
 DIRECTIONS = 5
+# Where fewer positives than this could have a label, labels say nothing of their number.
+SMALLEST_CHANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class PeriodCounts:
         -------
         PeriodCounts
         """
-        edges = bin_edges(scores, labeled, threshold)
+        edges = bin_edges(scores, labeled, threshold, observable | labeled)
         place = np.searchsorted(edges, scores, side="right")
         n_bins = len(edges) + 1
         cell = period * n_bins + place
@@ -125,8 +127,42 @@ class PeriodCounts:
         return total
 
 
-def bin_edges(scores: FloatArray, labeled: NDArray[np.bool_], threshold: float) -> FloatArray:
+def positives_by_bin(labeled: FloatArray, rows: FloatArray, chance: FloatArray) -> FloatArray:
+    """Estimate how many positives each bin has, by labels and the chance to have one.
+
+    Parameters
+    ----------
+    labeled, rows : ndarray of shape (n_periods, n_bins)
+        Labeled rows, and all.
+    chance : ndarray of shape (n_periods, n_bins)
+        Chance that a positive has its label.
+
+    Returns
+    -------
+    ndarray of shape (n_bins,)
+        Of a bin without any chance, as many of its rows as in the nearest bin with one.
+    """
+    total = rows.sum(axis=0)
+    seen = (rows * chance).sum(axis=0) / np.maximum(total, 1)
+    open_bins = np.flatnonzero(seen > SMALLEST_CHANCE)
+    if not len(open_bins):
+        return labeled.sum(axis=0) + 0.5
+    found = (labeled.sum(axis=0) + 0.5) / np.maximum(seen, SMALLEST_CHANCE)
+    nearest = open_bins[np.argmin(np.abs(np.arange(len(seen))[:, None] - open_bins), axis=1)]
+    like_them = found[nearest] / np.maximum(total[nearest], 1) * total
+    return np.where(seen > SMALLEST_CHANCE, found, np.minimum(like_them, total) + 0.5)
+
+
+def bin_edges(
+    scores: FloatArray,
+    labeled: NDArray[np.bool_],
+    threshold: float,
+    observable: NDArray[np.bool_],
+) -> FloatArray:
     """Choose edges of bins, the threshold among them, that hold alike many rows of both kinds.
+
+    Where rows of some scores are kept from having labels, as by a rule that blocks high ones, the
+    border of this rule is an edge too.
 
     Parameters
     ----------
@@ -136,6 +172,8 @@ def bin_edges(scores: FloatArray, labeled: NDArray[np.bool_], threshold: float) 
         Labeled rows count as much as the others together, so that few of them are resolved too.
     threshold : float
         An edge, if there are rows on both sides of it.
+    observable : ndarray of shape (n,)
+        Whether a row could get a label.
 
     Returns
     -------
@@ -153,8 +191,23 @@ def bin_edges(scores: FloatArray, labeled: NDArray[np.bool_], threshold: float) 
             total = np.cumsum(weight[part])
             wanted = total[-1] * np.arange(1, n_bins) / n_bins
             edges += inside[np.searchsorted(total, wanted)].tolist()
+    edges += _border(values, observable[order])
     found = np.unique(np.asarray(edges, float))
     return found[found > values[0]] if len(values) else found
+
+
+def _border(values: FloatArray, observable: NDArray[np.bool_]) -> list[float]:
+    """Return the score that best parts rows that could get a label from those that could not."""
+    n_open = int(observable.sum())
+    n_closed = len(values) - n_open
+    if not n_open or not n_closed:
+        return []
+    below = np.cumsum(observable / n_open - ~observable / n_closed)
+    # Equal scores stay together.
+    last = np.append(values[1:] != values[:-1], False)
+    gap = np.where(last, np.abs(below), -1.0)
+    place = int(np.argmax(gap))
+    return [float(values[place + 1])] if gap[place] > 0 else []
 
 
 def _directions(weight: FloatArray, above: NDArray[np.bool_]) -> FloatArray:

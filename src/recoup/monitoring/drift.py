@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from recoup._core.checks import FloatArray
-from recoup.monitoring.counts import PeriodCounts
+from recoup.monitoring.counts import PeriodCounts, positives_by_bin
 from recoup.monitoring.smoothing import MOST_LABELED, Known
 
 Cause: TypeAlias = Literal["recall", "share", "traffic"]
@@ -23,7 +23,8 @@ TILTS = (-0.5, -0.25, 0.25, 0.5)
 GROWTH = 1.5
 # Neighboring periods of the reference whose sums say how much periods vary by themselves.
 TOGETHER = 4
-SMALLEST_SHARE = 1e-5
+# Where nearly all rows are positive, there cannot be many times as many.
+MOST_POSITIVE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,9 @@ class Reference:
     def of(cls, counts: PeriodCounts, known: Known, periods: slice) -> Reference:
         """Learn it from some periods, by labels whose chance to be there is known."""
         labeled, rows = counts.labeled[periods], counts.rows[periods]
-        chance = _chance(counts, known)[periods]
-        seen = (rows * chance).sum(axis=0) / np.maximum(rows.sum(axis=0), 1)
-        found = (labeled.sum(axis=0) + 0.5) / np.maximum(seen, SMALLEST_SHARE)
+        found = positives_by_bin(labeled, rows, _chance(counts, known)[periods])
         n_rows = float(rows.sum())
-        n_positive = min(float(found.sum()), 0.9 * n_rows)
+        n_positive = min(float(found.sum()), MOST_POSITIVE * n_rows)
         positives = found / found.sum()
         others = np.maximum(rows.sum(axis=0) - n_positive * positives, 0.02 * rows.sum(axis=0) + 1)
         pi = n_positive / n_rows
@@ -113,14 +112,14 @@ def evidence_of_change(
     share = [
         unlabeled.ratio(_unlabeled(reference, chance, times=times)) + total.ratio(times)
         for times in TIMES_AS_MANY
-        if times * reference.pi < 0.9
+        if times * reference.pi < MOST_POSITIVE
     ]
     traffic = [
         unlabeled.ratio(_unlabeled(reference, chance, negatives=negatives))
         for negatives in _other_negatives(reference, counts)
     ]
     parts = zip(CAUSES, (recall, share, traffic), strict=True)
-    return [Evidence(cause, np.array(ratios)) for cause, ratios in parts]
+    return [Evidence(cause, np.array(ratios)) for cause, ratios in parts if ratios]
 
 
 def _chance(counts: PeriodCounts, known: Known) -> FloatArray:

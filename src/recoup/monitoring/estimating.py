@@ -75,7 +75,8 @@ def period_values(
     spread = counts.unlabeled * chance * (1 - chance)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     found = {}
-    for key, (value, slope) in _metrics(positive, negative, counts.above, within).items():
+    for key, (value, raw) in _metrics(positive, negative, counts.above, within).items():
+        slope = np.nan_to_num(raw, posinf=0.0, neginf=0.0)
         by_model = np.einsum("wk,wkp->wp", slope * counts.unlabeled, moves)
         variance = np.einsum("wp,wpq,wq->w", by_model, smoothed.covariance, by_model)
         variance = variance + np.sum(slope**2 * spread, axis=1)

@@ -219,10 +219,12 @@ def labels_ever(rows: TimedRows, delays: DelayDistribution) -> float:
             f"label_frequency, or wait."
         )
     # Of rows with like scores, those that could get a label stand for the others.
-    edges = bin_edges(rows.scores, rows.labeled, float(np.median(rows.scores)))
+    open_rows = rows.observable | rows.labeled
+    middle = float(np.median(rows.scores))
+    edges = bin_edges(rows.scores, rows.labeled, middle, open_rows)
     place = np.searchsorted(edges, rows.scores, side="right")
     n_rows = np.bincount(place, minlength=len(edges) + 1)
-    seen = np.bincount(place, rows.observable | rows.labeled, minlength=len(edges) + 1)
+    seen = np.bincount(place, open_rows, minlength=len(edges) + 1)
     stands_for = n_rows / np.maximum(seen, 1)
     used = rows.labeled & old
     labels = float(np.sum(stands_for[place[used]] / arrived[used]))

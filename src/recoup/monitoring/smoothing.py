@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import expit, logit, softmax
 
 from recoup._core.checks import FloatArray
-from recoup.monitoring.counts import DIRECTIONS, PeriodCounts
+from recoup.monitoring.counts import DIRECTIONS, PeriodCounts, positives_by_bin
 
 # Places of what moves from period to period: log odds of a positive, tilts of the scores of
 # positives, tilts of those of negatives, and the logarithm of the share of labels that have come.
@@ -311,10 +311,9 @@ def _after(ordered: tuple[float, ...], value: float) -> int:
 
 def _start(counts: PeriodCounts, known: Known) -> tuple[FloatArray, FloatArray]:
     """Begin where labels alone say, all periods pooled."""
-    labeled, rows = counts.labeled.sum(axis=0), counts.rows.sum(axis=0)
+    rows = counts.rows.sum(axis=0)
     chance = known.label_frequency * known.arrived[:, None] * counts.observable
-    seen = np.maximum((counts.rows * chance).sum(axis=0) / np.maximum(rows, 1), 1e-6)
-    found = (labeled + 0.5) / seen
+    found = positives_by_bin(counts.labeled, counts.rows, chance)
     positives = found / found.sum()
     n_positive = min(found.sum(), 0.9 * rows.sum())
     others = np.maximum(rows - n_positive * positives, 0.02 * rows + 0.5)
