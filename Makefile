@@ -64,7 +64,7 @@ lint: $(VENV)/.installed-test $(NODE)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(NODE)/.bin/biome check --error-on-warnings
-	for room in shared page groups leaderboard; do \
+	for room in shared page groups leaderboard weeks; do \
 	    $(NODE)/.bin/tsc -p src/recoup/report/$$room || exit 1; \
 	done
 

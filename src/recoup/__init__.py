@@ -13,7 +13,8 @@ sure the corrected ones are. Its parts follow the path of the data:
 6. ``evaluate`` recovers all metrics and curves of one model, with intervals and bounds.
 7. ``calibrate`` turns scores into chances of being positive, ``suspects`` lists hidden positives.
 8. :mod:`recoup.audit` plans which rows to check by hand, and what they tell.
-9. ``compare`` sets several models side by side, on the same rows.
+9. ``compare`` sets several models side by side, on the same rows, and ``monitor`` the weeks of
+   one, while labels are still coming.
 10. :mod:`recoup.report` and :mod:`recoup.plot` show the result, and ``recoup`` on the command
     line does all of it with files.
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         data,
         learners,
         metrics,
+        monitoring,
         plot,
         priors,
         report,
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     from recoup.evaluation.grouped_evaluation import GroupedEvaluation
     from recoup.evaluation.results import Evaluation
     from recoup.exceptions import InvalidInputError, RecoupError, RecoupWarning
+    from recoup.monitoring.monitor import monitor
+    from recoup.monitoring.results import Monitoring
     from recoup.report import Report
     from recoup.scores import ScoreTable
     from recoup.simulation import simulate
@@ -78,6 +82,7 @@ __all__ = [
     "GroupedEvaluation",
     "Interval",
     "InvalidInputError",
+    "Monitoring",
     "RecoupError",
     "RecoupWarning",
     "Report",
@@ -95,6 +100,8 @@ __all__ = [
     "learners",
     "load_example",
     "metrics",
+    "monitor",
+    "monitoring",
     "plot",
     "priors",
     "report",
@@ -106,8 +113,8 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("audit", "bench", "calibration", "data", "learners", "metrics", "plot", "priors"),
-    *("report", "scores", "selection", "simulation"),
+    *("audit", "bench", "calibration", "data", "learners", "metrics", "monitoring", "plot"),
+    *("priors", "report", "scores", "selection", "simulation"),
 )
 _HOMES = {
     "Calibration": "calibration",
@@ -118,6 +125,7 @@ _HOMES = {
     "GroupedEvaluation": "evaluation",
     "Interval": "_core.alpha",
     "InvalidInputError": "exceptions",
+    "Monitoring": "monitoring.results",
     "RecoupError": "exceptions",
     "RecoupWarning": "exceptions",
     "Report": "report",
@@ -128,6 +136,7 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "evaluate_by": "evaluation.evaluate_by",
     "load_example": "data",
+    "monitor": "monitoring.monitor",
     "simulate": "simulation",
     "suspects": "calibration",
 }

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import TimeSeriesSplit
 
 from recoup import evaluate
+from recoup.audit import Audit
 from recoup.evaluation.crossfitted import LARGEST, factor, widening
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.rates import Mixture
@@ -123,3 +125,39 @@ def test_the_widened_variance_is_the_true_one():
     ratio = np.mean(np.square(errors)) / np.mean(plain)
     assert np.mean(times) == pytest.approx(ratio, rel=0.15)
     assert np.mean(times) > 1.2
+
+
+@pytest.fixture(scope="module")
+def forward():
+    rng = np.random.default_rng(1)
+    y = rng.random(900) < 0.4
+    X = rng.normal(size=(900, 4)) + y[:, None] * 0.7
+    s = np.where(y & (rng.random(900) < 0.5), 1, 0)
+    return crossfit(LogisticRegression(), X, s, cv=TimeSeriesSplit(5), halves=True)
+
+
+def test_rows_that_only_train_are_not_judged(forward):
+    found = evaluate(forward, alpha=0.25, n_boot=0)
+    kept = forward.scored
+    by_hand = evaluate(forward.s[kept], forward.scores[kept], alpha=0.25, n_boot=0)
+    assert found.n_labeled + found.n_unlabeled == kept.sum() == 750
+    for key in ("roc_auc", "precision", "recall"):
+        assert found[key].recovered == by_hand[key].recovered
+    # Models were fitted, and intervals are wider for it.
+    assert found["roc_auc"].upper - found["roc_auc"].lower > (
+        by_hand["roc_auc"].upper - by_hand["roc_auc"].lower
+    )
+
+
+def test_weights_of_rows_that_only_train_are_left_out(forward):
+    weight = np.where(forward.scored, 2.0, 100.0)
+    found = evaluate(forward, alpha=0.25, n_boot=0, sample_weight=weight)
+    assert found["roc_auc"].recovered == pytest.approx(
+        evaluate(forward, alpha=0.25, n_boot=0)["roc_auc"].recovered
+    )
+    assert found.n_labeled + found.n_unlabeled == 1500
+
+
+def test_positions_are_refused_where_rows_are_left_out(forward):
+    with pytest.raises(InvalidInputError, match="of_scored_rows"):
+        evaluate(forward, audit=Audit.uniform([1, 2], [1, 0]))

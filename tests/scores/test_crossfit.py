@@ -14,7 +14,7 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict
+from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
@@ -159,6 +159,40 @@ def test_own_folds_can_be_given(cancer):
     for found in (by_splitter, by_splits):
         np.testing.assert_array_equal(found.scores, expected)
         assert set(found.fold[0]) == {0, 1, 2}
+
+
+def test_only_past_rows_train_with_folds_in_the_order_of_time(cancer, seen):
+    X = np.column_stack([np.arange(len(cancer.s)), cancer.X])
+    folds = TimeSeriesSplit(4)
+    found = crossfit(Spy(), X, cancer.s, cv=folds, halves=True)
+    splits = list(folds.split(X))
+    first = splits[0][1][0]
+    assert [fit.train.max() < fit.test.min() for fit in seen] == [True] * 12
+    np.testing.assert_array_equal(found.scored, np.arange(len(X)) >= first)
+    assert np.isnan(found.half_scores[:, :first]).all()
+    np.testing.assert_array_equal(found.fold[0, :first], -1)
+    for number, (train, test) in enumerate(splits):
+        model = GaussianNB().fit(X[train], cancer.s[train])
+        np.testing.assert_array_equal(found.scores[test], model.predict_proba(X[test])[:, 1])
+        assert set(found.fold[0, test]) == {number}
+
+
+def test_rows_may_lack_a_score_only_if_the_past_alone_trains(cancer):
+    splits = list(KFold(4).split(cancer.X))[1:]
+    with pytest.raises(InvalidInputError, match=r"train on past rows alone.*tested 0 times"):
+        crossfit(GaussianNB(), cancer.X, cancer.s, cv=splits)
+
+
+def test_rows_that_only_train_are_left_out_of_what_is_computed(cancer):
+    found = crossfit(GaussianNB(), cancer.X, cancer.s, cv=TimeSeriesSplit(4))
+    kept = found.of_scored_rows()
+    assert kept.scored.all()
+    assert len(kept.s) == found.scored.sum() == found.table().n_rows
+    assert kept.auc_pu == found.auc_pu == pytest.approx(auc_pu(kept.table()))
+    assert kept.of_scored_rows() is kept
+    assert found.to_dict()["scores"][0] is None
+    assert len(found.to_frame()) == len(cancer.s)
+    assert "nan" not in found._repr_html_()
 
 
 def test_the_number_of_jobs_changes_nothing(cancer):

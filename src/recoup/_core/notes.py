@@ -33,6 +33,13 @@ CODES = {
     "scores-differ": "the same score stands for more positives in some groups than in others",
     "labeled-unevenly": "groups are labeled at different rates, so that the pooled table is off",
     "audit-elsewhere": "checked rows lie in some groups only",
+    # About numbers week by week.
+    "times-odd": "some labels have no time, or one before their row",
+    "delays-by-score": "labels of high scores take longer or shorter than those of low ones",
+    "delays-by-time": "labels take longer or shorter than they did",
+    "never-observable": "no row with such a score could get a label",
+    "no-alarms": "too few periods or labels to compare the latest periods with",
+    "label-frequency-estimated": "the label frequency was estimated from the labels themselves",
     # About an estimate of alpha, or the test of labels at random.
     "alone": "many labeled rows lie where there are no unlabeled ones",
     "flat": "the criterion hardly depends on alpha",

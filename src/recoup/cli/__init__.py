@@ -20,6 +20,7 @@ from recoup.cli import (
     evaluate,
     fit,
     lists,
+    monitor,
     prior,
     run,
     scar,
@@ -92,6 +93,7 @@ listing = typer.Typer(help="List what recoup knows.", no_args_is_help=True)
 app.command()(run.run)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(monitor.monitor)
 app.command()(prior.prior)
 app.command()(calibrate.calibrate)
 app.command()(suspects.suspects)

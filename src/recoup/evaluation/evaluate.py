@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recoup._core.checks import Scheme, brief, check_scheme
+from recoup._core.checks import Scheme, as_vector, brief, check_scheme
 from recoup._core.prior import Prior, prior_notes
 from recoup._core.random import RandomState, as_generator
 from recoup.evaluation.audited import audited_defaults, with_audit
@@ -73,7 +73,8 @@ def evaluate(
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : array-like of shape (n,), optional
         Higher is more positive. Left out when ``s`` is a table, or what
-        :func:`recoup.scores.crossfit` returned.
+        :func:`recoup.scores.crossfit` returned; rows of the latter without a score, which only
+        trained, are left out.
     alpha : float, Interval, Draws, prior estimate or "estimate", optional
         Share of positives among the unlabeled rows. Its uncertainty goes into the intervals: a
         ``recoup.Interval(low, high)`` by the worst case over it, ``recoup.Draws(values)`` by one
@@ -151,6 +152,17 @@ def evaluate(
     crossfitted = s if isinstance(s, CrossfitScores) else None
     scored = check_scored(scored, crossfitted is not None, "evaluate")
     if crossfitted is not None:
+        kept = crossfitted.scored
+        if not kept.all():
+            _check_takes_unscored(audit, scores, int((~kept).sum()))
+            crossfitted = crossfitted.of_scored_rows()
+            sample_weight, propensity = (
+                None if values is None else as_vector(values, name, "evaluate")[kept]
+                for values, name in (
+                    (sample_weight, "sample_weight"),
+                    (propensity, "propensity"),
+                )
+            )
         s, scores = crossfitted.s, crossfitted.scores if scores is None else scores
     if audit is not None:
         alpha, threshold = audited_defaults(
@@ -240,6 +252,17 @@ def evaluate(
     if audit is not None:
         found = with_audit(found, audit, s, scores)
     return with_possible(found)
+
+
+def _check_takes_unscored(audit: Any, scores: Any, n_rows: int) -> None:
+    """Refuse what goes by the positions of rows where some rows are left out."""
+    for name, given in (("audit", audit), ("scores", scores)):
+        if given is not None:
+            raise InvalidInputError(
+                f"evaluate cannot take {name} beside crossfitted scores that {n_rows:,} rows lack, "
+                f"those that only train. Pass crossfitted.of_scored_rows(), and {name} for these "
+                f"rows alone."
+            )
 
 
 def _choose_threshold(

@@ -21,6 +21,7 @@ from recoup.plot.groups import ForestDisplay
 from recoup.plot.priors import PriorDisplay
 from recoup.plot.probabilities import ProbabilityDisplay
 from recoup.plot.scar import ScarDisplay, SelectionDisplay
+from recoup.plot.weeks import PeriodsDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -31,6 +32,7 @@ __all__ = [
     "LiftDisplay",
     "MechanismDisplay",
     "MetricDisplay",
+    "PeriodsDisplay",
     "PrDisplay",
     "PriorDisplay",
     "ProbabilityDisplay",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -44,9 +44,10 @@ class CrossfitScores:
     s : ndarray of shape (n,)
         1 labeled positive, 0 unlabeled, -1 known negative.
     scores : ndarray of shape (n,)
-        Higher is more positive; the mean over repeats.
+        Higher is more positive; the mean over repeats. NaN for rows that no model could score
+        because there were none before them (``scored`` says which have a score).
     fold : ndarray of shape (repeats, n)
-        The fold in which each row was scored; -1 where out-of-bag scores need none.
+        The fold in which each row was scored; -1 where there is none.
     estimator_name : str
         Class of the classifier, with those of the steps before it in a pipeline.
     method : str
@@ -80,14 +81,41 @@ class CrossfitScores:
             f"method={self.method!r}, repeats={self.repeats}, n={n})"
         )
 
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which rows have a score: all, unless only past rows train."""
+        return ~np.isnan(self.scores)
+
+    def of_scored_rows(self) -> CrossfitScores:
+        """Leave out the rows without a score.
+
+        Returns
+        -------
+        CrossfitScores
+            The same where every row has one. :func:`recoup.evaluate` takes these rows.
+        """
+        kept = self.scored
+        if kept.all():
+            return self
+        halves = None if self.half_scores is None else self.half_scores[:, kept]
+        return replace(
+            self,
+            s=self.s[kept],
+            scores=self.scores[kept],
+            fold=self.fold[:, kept],
+            half_scores=halves,
+        )
+
     def table(self) -> ScoreTable:
         """Count labeled, unlabeled and known-negative rows at each score.
 
         Returns
         -------
         ScoreTable
+            Of the rows that have a score.
         """
-        return ScoreTable.from_arrays(self.s, self.scores)
+        kept = self.scored
+        return ScoreTable.from_arrays(self.s[kept], self.scores[kept])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per row of X: its label, its score, and its fold in each repeat.
@@ -114,7 +142,7 @@ class CrossfitScores:
     def _repr_html_(self) -> str:
         columns: dict[str, list[str]] = {"rows": [], "number": [], "mean": [], "median": []}
         for kind, value in KINDS.items():
-            scores = self.scores[self.s == value]
+            scores = self.scores[(self.s == value) & self.scored]
             if len(scores):
                 columns["rows"].append(kind)
                 columns["number"].append(f"{len(scores):,}")
@@ -155,7 +183,9 @@ def crossfit(
         classifier, and scored like the rest.
     cv : int, splitter or iterable of (train, test), default=5
         An integer is the number of folds of a :class:`recoup.scores.PUStratifiedKFold`, which
-        keeps copies of a row together. Your own folds must test every row once.
+        keeps copies of a row together. Your own folds must test every row once; or, for rows in
+        the order of time, train on past rows alone, as ``TimeSeriesSplit`` of scikit-learn does:
+        rows of the first block then have no score (see Notes).
     repeats : int, default=1
         Deal rows to folds anew this many times, and average the scores.
     groups : array-like of shape (n,), optional
@@ -194,6 +224,12 @@ def crossfit(
     -----
     Steps of a pipeline that look at labels, such as a selection of features, are fitted within
     each fold; with ``method="oob"`` they see all rows, and scores are no longer honest.
+
+    Where all training rows of each fold come before its test rows, as those of
+    ``TimeSeriesSplit(5)`` do, rows before the first test block are never tested. They come back
+    with a score of NaN and the fold -1, and metrics are of the other rows: ``table()``, ``auc_pu``
+    and :func:`recoup.evaluate` leave them out. Copies of a row may lie before and after a border,
+    and a label that came late may not have been there yet when its row could first have trained.
 
     Examples
     --------
@@ -260,6 +296,11 @@ def crossfit(
             f"crossfit needs finite scores: rows without one cannot be ranked. Got "
             f"{scores[~np.isfinite(scores)][0]} from {_name(estimator)}."
         )
+    if source != "oob":
+        without = (fold < 0).all(axis=0)
+        scores[without] = np.nan
+        if half_scores is not None:
+            half_scores[:, without] = np.nan
     if results[0][1] == "oob_decision_function_":
         _warn_of_copies(X, target, _name(estimator))
     auc_pu = _auc_pu(labels, scores)
@@ -267,6 +308,8 @@ def crossfit(
 
 
 def _auc_pu(labels: NDArray[np.int_], scores: FloatArray) -> float:
+    kept = ~np.isnan(scores)
+    labels, scores = labels[kept], scores[kept]
     unlabeled = np.sort(scores[labels == 0])
     # The mean over both sides counts ties one half.
     below, up_to = (
@@ -341,14 +384,18 @@ def _rounds(
         )
     splits = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
     tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels))
-    if (tested != 1).any():
+    forward = all(train.max(initial=-1) < test.min(initial=len(labels)) for train, test in splits)
+    if (tested > 1).any() or ((tested == 0).any() and not forward):
         raise InvalidInputError(
-            f"crossfit needs folds that test every row once. Got a row that is tested "
-            f"{tested[tested != 1][0]} times. Pass the number of folds as cv, or a splitter such "
-            f"as PUStratifiedKFold."
+            f"crossfit needs folds that test every row once, or that train on past rows alone. Got "
+            f"a row that is tested {tested[tested != 1][0]} times. Pass the number of folds as cv, "
+            f"or a splitter such as PUStratifiedKFold, or TimeSeriesSplit for rows in the order of "
+            f"time."
         )
     for train, _ in splits:
         check_some_rows((labels[train] == 1).sum(), (labels[train] == 0).sum(), "crossfit")
+    scored = labels[tested == 1]
+    check_some_rows((scored == 1).sum(), (scored == 0).sum(), "crossfit")
     return [splits]
 
 

@@ -1,0 +1,1 @@
+"""The page of weeks: how good a classifier was in each, and what has changed."""
