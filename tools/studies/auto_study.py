@@ -113,7 +113,7 @@ def cells() -> list[tuple[str, float, float]]:
 
 def cut(dataset: str, frequency: float, alpha: float) -> tuple[np.ndarray, ...] | None:
     """Draw rows and labels; None where fewer than 20 labels or 300 other rows would be left."""
-    X, classes = features(dataset)
+    X, classes = features(dataset, STUDY[dataset])
     positive = classes == 1
     rng = stream("auto study", dataset, frequency, alpha)
     n_unlabeled = min(

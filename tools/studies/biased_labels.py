@@ -2,29 +2,31 @@
 
 ``python -m tools.studies.biased_labels`` makes PU data from classes of real datasets, hides labels
 in seven ways at three label frequencies, and holds three estimates against the truth: ``auto``
-from features if it is told that labels are random, ``auto`` if nothing is said, and ``pulsnar``, in
-a second round. Every finished problem is a file under ``build/priors/biased``, so that an
-interrupted run goes on where it stopped; problems come in an order in which a part of them is fair
-to all datasets.
+from features if it is told that labels are random, ``auto`` if nothing is said, and ``pulsnar``.
+Every finished problem is a file under ``build/priors/biased``, so that an interrupted run goes on
+where it stopped; problems come in an order in which a part of them is fair to all datasets.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from recoup._core.files import write_file
+from recoup._core.files import write_file, writing
 from recoup.exceptions import InvalidInputError
 from recoup.priors import PULSNAR, Auto, PriorEstimate
-from recoup.priors.biased_labels import with_labels
+from recoup.priors._solvers.views import ScoredViews, score_views
+from recoup.priors.biased_labels import read, with_labels
+from recoup.priors.label_readings import Readings
 from tools.studies.prior_tasks import FOLDER, features, pack, stream
 
 FREQUENCIES = (0.05, 0.2, 0.5)
@@ -32,6 +34,7 @@ MECHANISMS = ("random", "kinds x2", "kinds x6", "tilt x5", "tilt x27", "hidden k
 N_POSITIVE, N_NEGATIVE = 1200, 1800
 # False alarms need more problems than errors do.
 N_SEEDS = {"random": 2}
+KEYS = ("dataset", "mechanism", "frequency", "seed")
 METHODS = ("auto if random", "auto", "pulsnar")
 
 # Judged on these. The classes that are positive, as kinds; all others are negative. Written down
@@ -74,7 +77,7 @@ class Biased:
 
 def problem(dataset: str, mechanism: str, frequency: float, seed: int) -> Biased | None:
     """One problem; None where fewer than 20 labels would be given."""
-    X, classes = features(dataset)
+    X, classes = features(dataset, None)
     rng = stream("biased", dataset, seed)
     groups = STUDY[dataset]
     kind = np.full(len(classes), -1)
@@ -157,7 +160,7 @@ ANCHOR_ALPHAS = (0.2, 0.4)
 
 def anchor(dataset: str, alpha: float, seed: int) -> Biased:
     """Kinds labeled at rates that differ sixfold, with a fixed share of hidden positives."""
-    X, classes = features(dataset)
+    X, classes = features(dataset, None)
     rng = stream("anchor", dataset, alpha, seed)
     kind = np.full(len(classes), -1)
     for number, member in enumerate(ANCHORS[dataset][0]):
@@ -187,36 +190,67 @@ def summary(found: PriorEstimate, seconds: float) -> dict[str, Any]:
     return plain
 
 
-def estimates(task: Biased) -> dict[str, dict[str, Any]]:
-    """Run the methods, but for pulsnar on the problems of the study."""
+def asked(task: Biased) -> dict[str, dict[str, Any]]:
+    """What pulsnar says; on the anchors by two ways to score groups."""
+    ways = {"pulsnar": "auto"}
     if task.mechanism.startswith("anchor"):
-        found = {}
-        for name, transform in (("pulsnar", "auto"), ("pulsnar, boosted trees", "boosting")):
-            started = time.perf_counter()
-            fitted = PULSNAR(transform=transform).fit(task.X, task.s).estimate_
-            found[name] = summary(fitted, time.perf_counter() - started)
-        return found
+        ways["pulsnar, boosted trees"] = "boosting"
+    found = {}
+    for name, transform in ways.items():
+        started = time.perf_counter()
+        fitted = PULSNAR(transform=transform).fit(task.X, task.s).estimate_
+        found[name] = summary(fitted, time.perf_counter() - started)
+    return found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What auto sees in a problem before it weighs anything: that takes nearly all its time."""
+
+    task: Biased
+    views: ScoredViews
+    readings: Readings
+    seconds: tuple[float, float]
+
+
+def seen(task: Biased) -> Seen:
+    """Score the rows and read the labels, as ``Auto.fit`` does."""
     started = time.perf_counter()
-    plain = Auto(beta=1.0, labels_are="random").fit(task.X, task.s).estimate_
-    passed = [time.perf_counter()]
+    views = score_views(task.X, task.s, Auto().random_state, "biased_labels")
+    passed = time.perf_counter() - started
+    readings = read(task.X, task.s, stream("labels", task.name))
+    seconds = passed, time.perf_counter() - started - passed
+    # Datasets are packed in no more than single precision.
+    return Seen(replace(task, X=task.X.astype(np.float32)), views, readings, seconds)
+
+
+def answers(look: Seen) -> dict[str, dict[str, Any]]:
+    """What auto makes of what it saw, told that labels are random and told nothing."""
+    task, started = look.task, time.perf_counter()
+    plain = Auto(beta=1.0, labels_are="random").fit_views(look.views)
+    passed = [look.seconds[0] + time.perf_counter() - started]
     # What fit does if nothing is said: the same, and then this.
-    looked = with_labels(plain, task.X, task.s, stream("labels", task.name))
-    passed.append(time.perf_counter())
-    return {
-        "auto if random": summary(plain, passed[0] - started),
-        "auto": summary(looked, passed[1] - started),
-    }
+    found = with_labels(plain, task.X, task.s, stream("ways"), readings=look.readings)
+    passed.append(sum(look.seconds) + time.perf_counter() - started)
+    return {"auto if random": summary(plain, passed[0]), "auto": summary(found, passed[1])}
 
 
 def tasks() -> list[tuple[str, str, float, int]]:
-    """List dataset, mechanism, label frequency and seed of every problem."""
-    return [
-        (name, mechanism, frequency, seed)
-        for seed in range(max(N_SEEDS.values()))
-        for frequency in (0.2, 0.5, 0.05)
+    """List dataset, mechanism, label frequency and seed of every problem.
+
+    Each round has one of every dataset, with labels that came about in different ways.
+    """
+    cells = [
+        (mechanism, frequency, seed)
         for mechanism in MECHANISMS
-        for name in STUDY
-        if seed < N_SEEDS.get(mechanism, 1)
+        for frequency in FREQUENCIES
+        for seed in range(N_SEEDS.get(mechanism, 1))
+    ]
+    order = stream("order").permutation(len(cells)).tolist()
+    return [
+        (name, *cells[order[(number + place) % len(cells)]])
+        for number in range(len(cells))
+        for place, name in enumerate(STUDY)
     ]
 
 
@@ -226,50 +260,52 @@ def file_of(kind: str, name: str, mechanism: str, frequency: float, seed: int) -
     return FOLDER / "biased" / kind / file
 
 
-def ask_pulsnar(kind: str, todo: list[tuple[str, str, float, int]]) -> None:
-    """Add what pulsnar finds to the problems of the first draw."""
-    for name, mechanism, frequency, seed in todo:
-        path = file_of(kind, name, mechanism, frequency, seed)
-        stored = json.loads(path.read_text()) if path.exists() and seed == 0 else {"methods": {}}
-        if not stored["methods"] or "pulsnar" in stored["methods"]:
-            continue
-        task = problem(name, mechanism, frequency, seed)
-        if task is None:
-            continue
-        started = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = PULSNAR().fit(task.X, task.s).estimate_
-        stored["methods"]["pulsnar"] = summary(fitted, time.perf_counter() - started)
-        write_file(path, json.dumps(stored).encode())
-        print(f"pulsnar: {path.stem}", file=sys.stderr, flush=True)
+def made(name: str, mechanism: str, frequency: float, seed: int) -> Biased | None:
+    """Cut a problem; None where it would have too few labels."""
+    pack(name, None)
+    if mechanism.startswith("anchor"):
+        return anchor(name, float(mechanism.split()[1]), seed)
+    return problem(name, mechanism, frequency, seed)
 
 
 def run(kind: str, todo: list[tuple[str, str, float, int]]) -> None:
     """Run the problems that no file has yet."""
-    folder = FOLDER / "biased" / kind
-    folder.mkdir(parents=True, exist_ok=True)
-    for done, (name, mechanism, frequency, seed) in enumerate(todo, 1):
-        path = file_of(kind, name, mechanism, frequency, seed)
+    for done, key in enumerate(todo, 1):
+        path = file_of(kind, *key)
         if path.exists():
             continue
-        pack(name, None)
-        if mechanism.startswith("anchor"):
-            task: Biased | None = anchor(name, float(mechanism.split()[1]), seed)
-        else:
-            task = problem(name, mechanism, frequency, seed)
-        stored: dict[str, Any] = {"dataset": name, "mechanism": mechanism, "frequency": frequency}
-        stored |= {"seed": seed, "methods": {}}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stored: dict[str, Any] = dict(zip(KEYS, key, strict=True)) | {"methods": {}}
+        task = made(*key)
         if task is not None:
             stored |= {"alpha": task.alpha, "n_labeled": int(task.s.sum()), "n": len(task.s)}
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    stored["methods"] = estimates(task)
-            except InvalidInputError as error:
-                stored["error"] = str(error)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    if kind == "study":
+                        with writing(path.with_suffix(".seen")) as (draft,):
+                            draft.write_bytes(pickle.dumps(seen(task)))
+                    stored["methods"] = asked(task)
+                except InvalidInputError as error:
+                    stored["error"] = str(error)
         write_file(path, json.dumps(stored).encode())
         print(f"{done} of {len(todo)}: {path.stem}", file=sys.stderr, flush=True)
+
+
+def ask(todo: list[tuple[str, str, float, int]]) -> None:
+    """Ask auto about every problem that was looked at, anew: its networks may have changed."""
+    for key in todo:
+        path = file_of("study", *key)
+        look = path.with_suffix(".seen")
+        if not path.exists() or not look.exists():  # not reached, or too few labels
+            continue
+        stored = json.loads(path.read_text())
+        if "error" in stored:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stored["methods"] |= answers(pickle.loads(look.read_bytes()))
+        write_file(path, json.dumps(stored).encode())
 
 
 def load_results(kind: str) -> list[dict[str, Any]]:
@@ -283,12 +319,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="*")
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--only-tables", action="store_true")
+    parser.add_argument("--only-tables", action="store_true", help="of what was looked at so far")
     chosen = parser.parse_args()
     todo = [task for task in tasks() if task[0] in (chosen.datasets or [task[0]])]
     if not chosen.only_tables:
         run("study", todo)
-        ask_pulsnar("study", todo)
         run(
             "anchors",
             [
@@ -298,6 +333,7 @@ def main() -> None:
                 for seed in range(3)
             ],
         )
+    ask(todo)
     from tools.studies.biased_labels_page import page
 
     results = load_results("study")

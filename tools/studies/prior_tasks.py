@@ -109,7 +109,7 @@ def pack(name: str, task: str | None) -> None:
     """Store a dataset as numbers and classes; for a task, the positive class is 1."""
     from recoup.data import load, preprocess, tasks
 
-    path = FOLDER / "datasets" / f"{name}.npz"
+    path = _packed(name, task)
     if path.exists():
         return
     if task is not None:
@@ -139,10 +139,15 @@ def pack(name: str, task: str | None) -> None:
     write(path, X=X.astype(dtype), classes=classes[chosen].astype(np.int16))
 
 
-def features(name: str) -> tuple[np.ndarray, np.ndarray]:
+def features(name: str, task: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return features and classes of a packed dataset."""
-    with np.load(FOLDER / "datasets" / f"{name}.npz") as stored:
+    with np.load(_packed(name, task)) as stored:
         return stored["X"].astype(np.float64), stored["classes"]
+
+
+def _packed(name: str, task: str | None) -> Path:
+    # Studies share the folder: the classes of a task are not those of the dataset.
+    return FOLDER / "datasets" / f"{name}-{task or 'classes'}.npz"
 
 
 def hide_labels(
@@ -189,7 +194,7 @@ def study_problem(
     """One cell of the study; None where the dataset is too small or alpha is not below beta."""
     if alpha >= beta:
         return None
-    X, classes = features(name)
+    X, classes = features(name, STUDY[name])
     rng = stream("study", name, alpha, beta, n_labeled, seed)
     found = hide_labels(classes == 1, alpha, beta, n_labeled, 4000, rng)
     if found is None:

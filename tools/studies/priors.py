@@ -30,6 +30,7 @@ from tools.studies.prior_tasks import (
     FOLDER,
     MAX_COLUMNS,
     N_LABELED,
+    STUDY,
     WIDE_COMPONENTS,
     Problem,
     features,
@@ -147,7 +148,9 @@ def run_problem(problem: Problem, kind: str, names: list[str], draws: int) -> No
     ]
     if not missing:
         return
-    X = features(problem.dataset)[0][problem.rows] if kind == "study" else None
+    X = None
+    if kind == "study":
+        X = features(problem.dataset, STUDY[problem.dataset])[0][problem.rows]
     for name in missing:
         key, params = known[name]
         try:

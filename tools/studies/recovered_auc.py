@@ -55,7 +55,7 @@ NAMES = [name for name in PUBLISHED if name in STUDY]
 
 def dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return features and true classes of as many rows as were published."""
-    X, classes = features(name)
+    X, classes = features(name, STUDY[name])
     rows = stream("recovered auc", name).permutation(len(classes))[: PUBLISHED[name].n_rows]
     return X[rows], (classes[rows] == 1).astype(int)
 

@@ -117,7 +117,7 @@ def chances(
 def case(name: str, number: int) -> dict[str, Any] | None:
     """One problem: features, labels, truth; None where rows or labels are too few."""
     rng = stream("biased training", name, number)
-    X, classes = made_rows(rng) if name == MADE else features(name)
+    X, classes = made_rows(rng) if name == MADE else features(name, TRAINING[name])
     d = X.shape[1]
     width = max(min(d, 3), int(min(d, MOST_COLUMNS) * rng.uniform(0.4, 1.0)))
     X = X[:, np.sort(rng.permutation(d)[:width])]

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, label_masks
 from recoup._core.notes import Note
@@ -67,6 +67,7 @@ def with_labels(
     s: ArrayLike,
     rng: np.random.Generator,
     labels_are: str = "unknown",
+    readings: Readings | None = None,
 ) -> PriorEstimate:
     """Let alpha and its interval allow for labels that favor some positives.
 
@@ -82,6 +83,8 @@ def with_labels(
         Source of everything random.
     labels_are : {"unknown", "random", "biased"}, default="unknown"
         How labels came about. If they are random, the estimate stays what it is.
+    readings : Readings, optional
+        What :func:`read` has found in these rows, if it was asked before.
 
     Returns
     -------
@@ -92,8 +95,23 @@ def with_labels(
     if labels_are == "random":
         text = "Labels are said to be a random sample of the positives: nobody looked."
         return replace(estimate, labels=LabelSelection("random", float("nan"), text=text))
-    found = _looked(estimate, X, s, rng, labels_are == "biased")
+    found = _looked(estimate, X, s, rng, labels_are == "biased", readings)
     return replace(found, seconds=estimate.seconds + perf_counter() - started)
+
+
+def read(features: FloatArray, s: NDArray[np.int_], rng: np.random.Generator) -> Readings:
+    """Read labels and features, which takes nearly all the time of :func:`with_labels`.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, d)
+        Columns of numbers.
+    s : ndarray of shape (n,)
+        1 labeled, 0 unlabeled; no more than ``MAX_ROWS`` of them.
+    rng : Generator
+        Source of everything random.
+    """
+    return read_labels(unit_columns(features), s, int(rng.integers(2**31)))
 
 
 def judge(random: float, values: FloatArray, *, known_biased: bool) -> Verdict:
@@ -154,6 +172,7 @@ def _looked(
     s: ArrayLike,
     rng: np.random.Generator,
     known_biased: bool,
+    readings: Readings | None,
 ) -> PriorEstimate:
     labeled, unlabeled, _ = label_masks(s, "estimate")
     features = _numbers(X)
@@ -169,7 +188,7 @@ def _looked(
     few = marks.sum() < LEAST_LABELED or (marks == 0).sum() < LEAST_UNLABELED
     if few or not np.ptp(features[rows], axis=0).any():
         return _nothing_said(estimate, "These rows show no kinds.")
-    readings = read_labels(unit_columns(features[rows]), marks, int(rng.integers(2**31)))
+    readings = readings or read(features[rows], marks, rng)
     random = float(evened(estimate.alpha))
     verdict = judge(random, readings.values, known_biased=known_biased)
     moved = _allowing_for(estimate, verdict, readings)
