@@ -71,6 +71,33 @@ class RunResult:
         return int(called.sum())
 
 
+def check_rows(table: RunTable, alpha: Any, queue: int | None) -> None:
+    """Refuse what would fail after minutes of training.
+
+    Parameters
+    ----------
+    table : RunTable
+        What was read.
+    alpha : float or str
+        The share of positives, or that it is to be estimated.
+    queue : int or None
+        How many unlabeled rows are to be called positive.
+    """
+    from recoup.priors.base import MIN_LABELED, MIN_UNLABELED
+
+    labeled, unlabeled = (int((table.s == kind).sum()) for kind in (1, 0))
+    if isinstance(alpha, str) and (labeled < MIN_LABELED or unlabeled < MIN_UNLABELED):
+        raise InvalidInputError(
+            f"run needs at least {MIN_LABELED} labeled and {MIN_UNLABELED} unlabeled rows to "
+            f"estimate how many positives hide. Got {labeled:,} and {unlabeled:,}. Label more "
+            f"rows, or say which share of the unlabeled ones is positive: --alpha SHARE."
+        )
+    if queue is not None and queue > unlabeled:
+        raise InvalidInputError(
+            f"run needs --queue to be at most the {unlabeled:,} unlabeled rows. Got {queue:,}."
+        )
+
+
 def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: int) -> RunResult:
     """Estimate alpha, cross-fit, and evaluate.
 
@@ -157,13 +184,7 @@ def _cut(
     """Return the probability from which rows are called positive, or the metric to make best."""
     queue, threshold = settings.get("queue"), settings.get("threshold")
     if queue is not None:
-        ordered = np.sort(chances[s == 0])
-        if queue > len(ordered):
-            raise InvalidInputError(
-                f"run needs --queue to be at most the {len(ordered):,} unlabeled rows. Got "
-                f"{queue:,}."
-            )
-        return float(ordered[-queue])
+        return float(np.sort(chances[s == 0])[-queue])
     if threshold is not None:
         return threshold  # type: ignore[no-any-return]
     called = scores > learner.threshold_
