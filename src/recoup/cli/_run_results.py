@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from recoup.evaluation import Evaluation
     from recoup.priors import PriorEstimate
 
-CHECKED_ROWS = 100
-MOST_SUSPECTS = 100_000
+FEWEST_SUSPECTS, MOST_SUSPECTS = 100, 100_000
+# Of labeled rows, where alpha is given.
+FEWEST = 3
 # From so many rows on, a second process saves more than its start takes.
 MANY_ROWS = 20_000
 
@@ -62,7 +63,7 @@ class RunResult:
         unlabeled = np.flatnonzero(self.table.s == 0)
         order = unlabeled[np.argsort(-self.probabilities[unlabeled], kind="stable")]
         called = int((self.probabilities[unlabeled] >= self.threshold).sum())
-        return order[: min(max(called, CHECKED_ROWS), MOST_SUSPECTS)]
+        return order[: min(max(called, FEWEST_SUSPECTS), MOST_SUSPECTS)]
 
     @property
     def n_called(self) -> int:
@@ -91,6 +92,11 @@ def check_rows(table: RunTable, alpha: Any, queue: int | None) -> None:
             f"run needs at least {MIN_LABELED} labeled and {MIN_UNLABELED} unlabeled rows to "
             f"estimate how many positives hide. Got {labeled:,} and {unlabeled:,}. Label more "
             f"rows, or say which share of the unlabeled ones is positive: --alpha SHARE."
+        )
+    if min(labeled, unlabeled) < FEWEST:
+        raise InvalidInputError(
+            f"run needs at least {FEWEST} labeled and {FEWEST} unlabeled rows: each is scored by a "
+            f"model of the others. Got {labeled:,} and {unlabeled:,}. Label more rows."
         )
     if queue is not None and queue > unlabeled:
         raise InvalidInputError(
@@ -221,6 +227,7 @@ def write_results(
     from recoup.cli.fit import keep_columns
     from recoup.learners import save
     from recoup.report import Report
+    from recoup.report.page.offered import CHECKS
 
     table = found.table
     columns = {
@@ -249,7 +256,7 @@ def write_results(
         }
     )
     plan = None
-    scores, checks = str(out / SCORES), min(CHECKED_ROWS, int((table.s == 0).sum()))
+    scores, checks = str(out / SCORES), min(CHECKS, int((table.s == 0).sum()))
     try:
         plan = plan_from(
             scores,
@@ -309,7 +316,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
     evaluation, table = found.evaluation, found.table
     light = light_of(evaluation)
     low, high = evaluation.prior.range
-    n_unlabeled = int((table.s == 0).sum())
+    hidden = evaluation.hidden
     metrics = {}
     for key in ("roc_auc", "average_precision", "accuracy", "precision", "recall", "f1"):
         one = evaluation[key]
@@ -327,7 +334,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             "labels_read_as": table.coding,
             "rows": len(table.s),
             "labeled": int((table.s == 1).sum()),
-            "unlabeled": n_unlabeled,
+            "unlabeled": int((table.s == 0).sum()),
             "known_negatives": int((table.s == -1).sum()),
             "columns": [
                 {"name": one.name, "role": one.role, "reason": one.reason}
@@ -335,9 +342,9 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             ],
             "alpha": {"value": evaluation.alpha, "low": low, "high": high},
             "hidden_positives": {
-                "value": evaluation.alpha * n_unlabeled,
-                "low": low * n_unlabeled,
-                "high": high * n_unlabeled,
+                "value": hidden.count,
+                "low": hidden.lower,
+                "high": hidden.upper,
             },
             "labels": found.doubt,
             "weights": getattr(found.learner, "weights_", None),
