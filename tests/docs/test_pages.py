@@ -97,7 +97,7 @@ def test_commands_print_what_the_page_shows(page, block, tmp_path, monkeypatch, 
     # As little as the learner can do: what it finds has tests of its own.
     few = partial(learners.AutoPU, candidates=["logistic", "boosting"], n_folds=2)
     monkeypatch.setattr(learners, "AutoPU", few)
-    if page.stem == "run":
+    if page.stem in ("run", "tutorial"):
         write_tables_of_readers()
     for plan in blocks(page, "yaml")[:1]:
         Path("plan.yaml").write_text(plan)
