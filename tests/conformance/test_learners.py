@@ -37,17 +37,12 @@ NETWORK = {
 FAST = {
     "auto-pu": {"n_folds": 2, "candidates": ["logistic", "puet"]},
     "bagging-pu": {"n_estimators": 10},
-    "cgenpu": NETWORK | {"hidden_units": 16, "least_steps": 1, "epochs": 40, "learning_rate": 3e-3},
-    "dist-pu": {"least_steps": 1, "epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 1e-3},
+    "cgenpu": NETWORK | {"hidden_units": 16, "epochs": 30, "learning_rate": 5e-3},
+    "dist-pu": NETWORK | {"epochs": 4, "warm_up_epochs": 8, "warm_up_learning_rate": 0.01},
     "holistic-pu": NETWORK | {"epochs": 8, "trend_epochs": 6, "batch_size": 32},
     "lagam": NETWORK | {"epochs": 8, "warm_up_epochs": 2, "clusters": 4},
-    "lbe": {
-        "least_steps": 1,
-        "epochs": 6,
-        "pretraining_steps": 60,
-        "steps_per_round": 5,
-        "batch_size": 128,
-    },
+    "lbe": NETWORK
+    | {"epochs": 6, "pretraining_steps": 60, "steps_per_round": 5, "batch_size": 128},
     "mpe-pu": {"least_steps": 1, "epochs": 6, "warm_up_epochs": 4, "learning_rate": 1e-3},
     "nnpu": NETWORK,
     "p3mix": NETWORK | {"epochs": 20},

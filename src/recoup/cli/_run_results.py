@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from recoup.evaluation import Evaluation
     from recoup.priors import PriorEstimate
 
-CHECKED_ROWS = 100
-MOST_SUSPECTS = 100_000
+FEWEST_SUSPECTS, MOST_SUSPECTS = 100, 100_000
+# Of labeled rows, where alpha is given.
+FEWEST = 3
 # From so many rows on, a second process saves more than its start takes.
 MANY_ROWS = 20_000
 
@@ -63,7 +64,7 @@ class RunResult:
 
         one, s = self.evaluation, self.table.s
         calibration = calibration_of(one.given.counts, one.prior, one.scheme, one.confidence)
-        top = min(max(self.n_called, CHECKED_ROWS), MOST_SUSPECTS)
+        top = min(max(self.n_called, FEWEST_SUSPECTS), MOST_SUSPECTS)
         return listed_suspects(s == 1, s == 0, self.probabilities, calibration, top, ids)
 
     @property
@@ -71,6 +72,38 @@ class RunResult:
         """Unlabeled rows that are called positive."""
         called = (self.table.s == 0) & (self.probabilities >= self.threshold)
         return int(called.sum())
+
+
+def check_rows(table: RunTable, alpha: Any, queue: int | None) -> None:
+    """Refuse what would fail after minutes of training.
+
+    Parameters
+    ----------
+    table : RunTable
+        What was read.
+    alpha : float or str
+        The share of positives, or that it is to be estimated.
+    queue : int or None
+        How many unlabeled rows are to be called positive.
+    """
+    from recoup.priors.base import MIN_LABELED, MIN_UNLABELED
+
+    labeled, unlabeled = (int((table.s == kind).sum()) for kind in (1, 0))
+    if isinstance(alpha, str) and (labeled < MIN_LABELED or unlabeled < MIN_UNLABELED):
+        raise InvalidInputError(
+            f"run needs at least {MIN_LABELED} labeled and {MIN_UNLABELED} unlabeled rows to "
+            f"estimate how many positives hide. Got {labeled:,} and {unlabeled:,}. Label more "
+            f"rows, or say which share of the unlabeled ones is positive: --alpha SHARE."
+        )
+    if min(labeled, unlabeled) < FEWEST:
+        raise InvalidInputError(
+            f"run needs at least {FEWEST} labeled and {FEWEST} unlabeled rows: each is scored by a "
+            f"model of the others. Got {labeled:,} and {unlabeled:,}. Label more rows."
+        )
+    if queue is not None and queue > unlabeled:
+        raise InvalidInputError(
+            f"run needs --queue to be at most the {unlabeled:,} unlabeled rows. Got {queue:,}."
+        )
 
 
 def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: int) -> RunResult:
@@ -159,13 +192,7 @@ def _cut(
     """Return the probability from which rows are called positive, or the metric to make best."""
     queue, threshold = settings.get("queue"), settings.get("threshold")
     if queue is not None:
-        ordered = np.sort(chances[s == 0])
-        if queue > len(ordered):
-            raise InvalidInputError(
-                f"run needs --queue to be at most the {len(ordered):,} unlabeled rows. Got "
-                f"{queue:,}."
-            )
-        return float(ordered[-queue])
+        return float(np.sort(chances[s == 0])[-queue])
     if threshold is not None:
         return threshold  # type: ignore[no-any-return]
     called = scores > learner.threshold_
@@ -202,6 +229,7 @@ def write_results(
     from recoup.cli.fit import keep_columns
     from recoup.learners import save
     from recoup.report import Report
+    from recoup.report.page.offered import CHECKS
 
     table = found.table
     columns = {
@@ -225,7 +253,7 @@ def write_results(
         }
     )
     plan = None
-    scores, checks = str(out / SCORES), min(CHECKED_ROWS, int((table.s == 0).sum()))
+    scores, checks = str(out / SCORES), min(CHECKS, int((table.s == 0).sum()))
     try:
         plan = plan_from(
             scores,
@@ -285,7 +313,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
     evaluation, table = found.evaluation, found.table
     light = light_of(evaluation)
     low, high = evaluation.prior.range
-    n_unlabeled = int((table.s == 0).sum())
+    hidden = evaluation.hidden
     metrics = {}
     for key in ("roc_auc", "average_precision", "accuracy", "precision", "recall", "f1"):
         one = evaluation[key]
@@ -303,7 +331,7 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             "labels_read_as": table.coding,
             "rows": len(table.s),
             "labeled": int((table.s == 1).sum()),
-            "unlabeled": n_unlabeled,
+            "unlabeled": int((table.s == 0).sum()),
             "known_negatives": int((table.s == -1).sum()),
             "columns": [
                 {"name": one.name, "role": one.role, "reason": one.reason}
@@ -311,9 +339,9 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             ],
             "alpha": {"value": evaluation.alpha, "low": low, "high": high},
             "hidden_positives": {
-                "value": evaluation.alpha * n_unlabeled,
-                "low": low * n_unlabeled,
-                "high": high * n_unlabeled,
+                "value": hidden.count,
+                "low": hidden.lower,
+                "high": hidden.upper,
             },
             "labels": found.doubt,
             "weights": getattr(found.learner, "weights_", None),

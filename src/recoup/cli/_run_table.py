@@ -105,6 +105,8 @@ class RunTable:
             for name, column in source.columns.items()
             if name != label and name not in dropped
         }
+        if not features:
+            raise _nothing_to_learn_from(source.name)
         encoder = ColumnEncoder(
             id=[id_column] if id_column and id_column in features else [],
             time=[time] if time and time in features else [],
@@ -114,10 +116,7 @@ class RunTable:
         try:
             encoder.fit(table, s)
         except NoColumnsError as error:
-            raise InvalidInputError(
-                f"run needs columns to learn from, beside the labels. Got none in "
-                f"{brief(source.name, 200)}{': ' if error.reasons else ''}{error.reasons}."
-            ) from error
+            raise _nothing_to_learn_from(source.name, error.reasons) from error
         notes = _column_notes(encoder)
         if time is not None:
             notes += _time_notes(source, time, s)
@@ -154,6 +153,13 @@ def key_of(file: str, options: Mapping[str, Any], version: str) -> str:
             while chunk := stream.read(CHUNK):
                 found.update(chunk)
     return found.hexdigest()
+
+
+def _nothing_to_learn_from(file: str, reasons: str = "") -> InvalidInputError:
+    return InvalidInputError(
+        f"run needs columns to learn from, beside the labels. Got none in "
+        f"{brief(file, 200)}{': ' if reasons else ''}{reasons}."
+    )
 
 
 def _names_of_rows(source: SourceTable, id_column: str | None) -> Any:

@@ -107,6 +107,7 @@ def run(
         raise InvalidInputError(
             f"run needs --alpha to be a share between 0 and 1, or estimate. Got {brief(alpha)}."
         )
+    _check_threshold(as_threshold(threshold))
     check_folder(out, "run cannot write to")
     check_own_folder(out, tuple(ABOUT_FILES), ABOUT)
     find_files(table)
@@ -135,13 +136,14 @@ def run(
         say("Going on where the last run stopped.")
     elif before:
         say(f"{out} holds a run of another table or with other options; it is replaced.")
-    from recoup.cli._run_results import found_in, summary_of, write_results
+    from recoup.cli._run_results import check_rows, found_in, summary_of, write_results
 
     began = clock.monotonic()
     with progress(f"Reading {Path(table).name}", as_json):
         rows = RunTable.read(
             table, label, positive, negative, id_column, time, drop or [], keep or []
         )
+    check_rows(rows, share, queue)
     make_folder(out, "run cannot write to")
     if before.get("key") != key:
         _clear(out)
@@ -163,6 +165,19 @@ def run(
         write_file(out / SUMMARY, (json.dumps(summary, indent=1) + "\n").encode())
     shutil.rmtree(out / FOLDS, ignore_errors=True)
     _show(summary, out, as_json)
+
+
+def _check_threshold(threshold: float | str | None) -> None:
+    """Refuse what is neither a probability nor a metric, before any row is read."""
+    from recoup.metrics.spec import point_spec
+
+    if isinstance(threshold, str):
+        point_spec(threshold, "run --threshold")
+    elif threshold is not None and not 0 <= threshold <= 1:
+        raise InvalidInputError(
+            f"run needs --threshold to be a probability between 0 and 1, or the metric to make "
+            f"best. Got {threshold}."
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from recoup.metrics.intervals import normal_quantile
 from recoup.metrics.observed import ObservedShares
 from recoup.metrics.point import positive_rate, precision
 from recoup.metrics.rates import Mixture, prepare
-from recoup.metrics.spec import metric_spec, specs
+from recoup.metrics.spec import point_spec
 from recoup.scores.table import ScoreTable
 
 
@@ -140,12 +140,7 @@ def metric_along(roc: RocCurve, name: str, caller: str, **params: float) -> Metr
     -------
     MetricCurve
     """
-    spec = metric_spec(name, caller)
-    if spec.kind != "point":
-        raise InvalidInputError(
-            f"{caller} needs a metric of one threshold. Got {name!r}, which is not. "
-            f"Choose among: {', '.join(one.key for one in specs('point'))}."
-        )
+    spec = point_spec(name, caller)
     values = np.asarray(spec.formula(roc.tpr, roc.fpr, roc.pi, **params), float)
     signed = values if spec.higher_is_better else -values
     best = int(np.nanargmax(signed))

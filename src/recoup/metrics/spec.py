@@ -562,3 +562,14 @@ def metric_spec(key: str, caller: str) -> MetricSpec:
             f"It knows: {', '.join(METRICS)}."
         )
     return METRICS[key]
+
+
+def point_spec(key: str, caller: str) -> MetricSpec:
+    """Look up a metric of predictions at a threshold."""
+    spec = metric_spec(key, caller)
+    if spec.kind != "point":
+        raise InvalidInputError(
+            f"{caller} needs a metric of one threshold. Got {key!r}, which is not. "
+            f"Choose among: {', '.join(one.key for one in specs('point'))}."
+        )
+    return spec

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup.metrics.area import auc_pu
 from recoup.priors._solvers.groups import group_tables
-from recoup.priors._solvers.leaves import telling_columns
+from recoup.priors._solvers.leaves import around_means, telling_columns
 from recoup.priors.kinds import Divisions, Kinds, find_kinds
 from recoup.priors.pulscar import matched_densities
 from recoup.priors.share_net import LEVELS, summary
@@ -145,11 +145,10 @@ def joint_share(kinds: Kinds, s: NDArray[np.int_], seed: int) -> float:
     :math:`\sum_k a_k p_{kb} \le u_b` but for one standard error.
     """
     from scipy.optimize import linprog
-    from sklearn.cluster import KMeans
 
     rows = np.sqrt(kinds.chances[:, 1:])
     some = min(N_BINS, len(np.unique(np.round(rows, 6), axis=0)))
-    bins = KMeans(some, n_init=1, max_iter=20, random_state=seed).fit_predict(rows)
+    bins = around_means(rows, some, 1, 20, seed)
     labeled = np.array(
         [
             np.bincount(bins[s == 1][kinds.groups == k], minlength=some) / kinds.sizes[k]
@@ -214,13 +213,11 @@ def _of_tilt(scaled: FloatArray, s: NDArray[np.int_]) -> FloatArray:
 
 def _of_places(scaled: FloatArray, s: NDArray[np.int_], seed: int) -> FloatArray:
     """Label shares of clusters of all rows: random labels share one rate, or none at all."""
-    from sklearn.cluster import KMeans
-
     columns = telling_columns(scaled, s)
     rows = scaled[:, columns.chosen] * columns.weights
-    found = KMeans(min(N_BINS, len(rows) // 20), n_init=1, max_iter=30, random_state=seed)
-    place = found.fit_predict(rows)
-    labeled, unlabeled = (np.bincount(place[s == k], minlength=found.n_clusters) for k in (1, 0))
+    number = min(N_BINS, len(rows) // 20)
+    place = around_means(rows, number, 1, 30, seed)
+    labeled, unlabeled = (np.bincount(place[s == k], minlength=number) for k in (1, 0))
     share = labeled / np.maximum(labeled + unlabeled, 1)
     order = np.argsort(share)
     passed = np.cumsum(labeled[order]) / labeled.sum()

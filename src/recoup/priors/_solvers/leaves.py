@@ -49,16 +49,23 @@ def telling_columns(
 
 def clustered(rows: FloatArray, most: int, fewest: int, seed: int) -> NDArray[np.int_]:
     """Divide rows into clusters around means, and give small clusters to their neighbors."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
     number = min(most, len(rows) // fewest)
     if number < 2:
         return np.zeros(len(rows), int)
+    return merged(rows, around_means(rows, number, 2, 50, seed), number, fewest)
+
+
+def around_means(
+    rows: FloatArray, number: int, starts: int, rounds: int, seed: int
+) -> NDArray[np.int_]:
+    """Divide rows into clusters around means: fewer than asked for where many rows are alike."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    model = KMeans(number, n_init=starts, max_iter=rounds, random_state=seed)
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore", ConvergenceWarning)
-        groups = KMeans(number, n_init=2, max_iter=50, random_state=seed).fit_predict(rows)
-    return merged(rows, np.asarray(groups, int), number, fewest)
+        return np.asarray(model.fit_predict(rows), int)
 
 
 def merged(
