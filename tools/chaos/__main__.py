@@ -5,8 +5,8 @@
     python -m tools.chaos --rounds 5 --seed 3             all of them five times
 
 After each event, whatever was finished before must be in the store as it was. At the end the same
-command is given once more, and the store must hold what the calm one does, row by row. The exit code
-is 1 where it does not, or where an event hung, or said something else than one line.
+command is given once more, and the store must hold what the calm one does, row by row. The exit
+code is 1 where it does not, or where an event hung, or said something else than one line.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ datasets: [iris]
 label_frequencies: [0.5]
 mechanisms: [scar, s3]
 seeds: SEEDS
-learners: [{key: slow, grid: {column: [0, 1, 2]}, params: {wait: 0.2}}]
+learners: [{key: slow, grid: {column: [0, 1, 2]}, params: {wait: 0.6}}]
 """
 SEEDS = tuple(range(1, 13))
 SECONDS = 600.0
@@ -93,7 +93,7 @@ class Arena:
 
     def start(self, *arguments: object, module: str = "recoup.cli", **options: Any) -> Running:
         """Start a command in a process group of its own."""
-        environment: Mapping[str, str] = options.pop("environment", {})
+        environment: dict[str, str] = options.pop("environment", {})
         path = environment.get("PYTHONPATH", self.path)
         process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, arguments)],
@@ -191,9 +191,8 @@ def descendants(pid: int) -> list[int]:
         parent = look.pop(0)
         try:
             tasks = list(Path(f"/proc/{parent}/task").iterdir())
-            children = [
-                int(one) for task in tasks for one in (task / "children").read_text().split()
-            ]
+            texts = [(task / "children").read_text() for task in tasks]
+            children = [int(one) for text in texts for one in text.split()]
         except (OSError, ValueError):
             continue
         found += children

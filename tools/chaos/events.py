@@ -98,8 +98,8 @@ def disk_full(arena: Arena) -> None:
     code, said = driver.end()
     if code == 2 and said.count("recoup: ") != 1:
         raise Lost(f"not one line: {said[-300:]!r}")
-    if code == 2 and "the disk is full" not in said and "File too large" not in said:
-        raise Lost(f"no word of the disk: {said[-300:]!r}")
+    if code == 2 and "Cannot write" not in said:
+        raise Lost(f"no word of what cannot be written: {said[-300:]!r}")
 
 
 def folder_closed(arena: Arena) -> None:

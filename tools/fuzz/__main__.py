@@ -5,8 +5,8 @@
     python -m tools.fuzz --seed 3 --only 271         one of them again, with its traceback
 
 Each case must end in an answer, or in one line that says why there is none. What ends otherwise is
-printed with its number, and the exit code is 1. Should a case end the process itself, its number is in
-the last line on stderr.
+printed with its number, and the exit code is 1. Should a case end the process itself, its number
+is in the last line on stderr.
 """
 
 from __future__ import annotations

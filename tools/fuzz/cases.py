@@ -129,7 +129,7 @@ def _no_number(word: str) -> None:
 
 
 def python_call(rng: random.Random, folder: Path) -> str:
-    """Give functions odd arrays: they answer with finite shares, or refuse by an error of recoup."""
+    """Give functions odd arrays: they answer with shares, or refuse by an error of recoup."""
     import recoup
     from recoup.priors import estimate
     from recoup.scores.table import ScoreTable
@@ -145,7 +145,7 @@ def python_call(rng: random.Random, folder: Path) -> str:
         s[rng.randrange(n)] = rng.choice([-1, 2, 1, 0])
     if rng.random() < 0.2:
         scores = rng.choice([scores[:-1], scores[:, None], scores.astype(str), list(scores), None])
-    alpha = rng.choice([0.3, 0.3, 0.0, 1.0, -1, math.nan, None, "0.3", (0.1, 0.5), [], True])
+    alpha: Any = rng.choice([0.3, 0.3, 0.0, 1.0, -1, math.nan, None, "0.3", (0.1, 0.5), [], True])
     call = rng.choice(["evaluate", "estimate", "table", "scar"])
     try:
         with warnings.catch_warnings():
@@ -263,7 +263,7 @@ def plan_file(rng: random.Random, folder: Path) -> str:
 
     path = folder / "plan.yaml"
     plan = other_field(json.loads(json.dumps(PLAN)), rng)
-    text = yaml.safe_dump(plan, allow_unicode=True)
+    text: str = yaml.safe_dump(plan, allow_unicode=True)
     if rng.random() < 0.4:
         path.write_bytes(damaged(text.encode(), rng))
     else:
