@@ -9,10 +9,9 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce house data clean clean-study
-.PHONY: pins install-hashed
-.PHONY: study study-audits study-auto study-guard study-labels study-priors study-probabilities
-.PHONY: study-tables train-priors
+.PHONY: help demo test check lint pins install-hashed docs fuzz chaos bench reproduce study
+.PHONY: study-audits study-priors study-auto study-probabilities study-labels study-tables
+.PHONY: study-guard train-priors house data clean clean-study system
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -22,6 +21,8 @@ help:
 	@echo '                   torch, whose builds differ, by its version; make test goes on from there'
 	@echo 'make pins          pin the packages of $(VENV), with the digests that the index gives'
 	@echo 'make docs          build the pages of docs into site; open site/index.html'
+	@echo 'make fuzz          give commands and functions what nobody should: half an hour'
+	@echo 'make chaos         kill, freeze and starve a benchmark; its store must be that of a calm one'
 	@echo 'make bench         measure speed and memory, and compare with other code: half an hour'
 	@echo 'make reproduce     repeat the experiments of the papers on the real datasets of the folder'
 	@echo '                   RECOUP_DATA, and write docs/papers: hours, goes on where it stopped;'
@@ -84,6 +85,15 @@ install-hashed: $(VENV)/pyvenv.cfg
 # Not --quiet: it hides warnings from --strict too.
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# For other cases: make fuzz SEED=7 FUZZ_SECONDS=3600.
+SEED ?= 0
+FUZZ_SECONDS ?= 1800
+fuzz: $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz --seed $(SEED) --seconds $(FUZZ_SECONDS)
+
+chaos: $(VENV)/.installed-test
+	$(BIN)/python -m tools.chaos --seed $(SEED)
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.evaluation

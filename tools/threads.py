@@ -15,8 +15,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 MODULE = "tools.threads"
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -24,7 +26,13 @@ SECONDS = 600
 # So many rows that products of matrices are shared out among threads.
 N_ROWS, N_FEATURES, N_LABELED = 600, 20, 150
 EPOCHS = 2
-SHORT = {"epochs": EPOCHS, "warm_up_epochs": 2, "fence_epochs": 2, "trend_epochs": 2, "passes": 1}
+SHORT: dict[str, Any] = {
+    "epochs": EPOCHS,
+    "warm_up_epochs": 2,
+    "fence_epochs": 2,
+    "trend_epochs": 2,
+    "passes": 1,
+}
 SHORT |= {
     "pretraining_steps": 20,
     "n_estimators": 10,
@@ -90,7 +98,7 @@ def digest_of(key: str) -> str:
     warnings.simplefilter("ignore")
     learner = learners.make(key)
     known = learner.get_params(deep=False)
-    chosen = {name: value for name, value in SHORT.items() if name in known}
+    chosen: dict[str, Any] = {name: value for name, value in SHORT.items() if name in known}
     if "guard" in known:
         chosen["guard"] = "off"
     if "alpha" in known:
@@ -104,7 +112,7 @@ def digest_of(key: str) -> str:
     return hashlib.sha256(np.ascontiguousarray(learner.decision_function(X)).tobytes()).hexdigest()
 
 
-def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rows() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Make rows of two classes that overlap, of which some positives are labeled."""
     rng = np.random.default_rng(0)
     y_true = (np.arange(N_ROWS) < N_LABELED) | (rng.random(N_ROWS) < 0.3)

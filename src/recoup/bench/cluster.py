@@ -19,6 +19,8 @@ Kind = Literal["cpu", "gpu"]
 # A run whose worker died is given to another one, so often; then it counts as failed.
 RETRIES = 2
 SECONDS_TO_CONNECT = 15.0
+# Packages that print tracebacks where a cluster is lost.
+CHATTY = ("distributed", "asyncio", "tornado")
 # A worker that is frozen, or a machine that is gone, would never answer.
 SECONDS_TO_END = 5.0
 # Files that a worker here keeps open, and those of the driver itself.
@@ -159,6 +161,12 @@ def workers_of(address: str, owner: str) -> Iterator[Any]:
             f"names none. Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
             f"DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT, and __KEY where the key is apart."
         )
+    with _quiet_logs():
+        yield from _client_of(address, owner)
+
+
+def _client_of(address: str, owner: str) -> Iterator[Any]:
+    _, distributed = packages()
     try:
         client = distributed.Client(address, set_as_default=False, timeout=SECONDS_TO_CONNECT)
     except (OSError, RuntimeError, ValueError, TimeoutError) as error:
@@ -176,6 +184,25 @@ def workers_of(address: str, owner: str) -> Iterator[Any]:
                 client.sync(client._run, end_runs, owner, callback_timeout=SECONDS_TO_END)
         with suppress(Exception):
             client.close(SECONDS_TO_END)
+
+
+@contextmanager
+def _quiet_logs() -> Iterator[None]:
+    """Keep Dask from printing where a cluster is lost: that is said in one line."""
+    import logging
+
+    before = {
+        name: logging.getLogger(name).level
+        for name in (*CHATTY, *logging.Logger.manager.loggerDict)
+        if name.partition(".")[0] in CHATTY
+    }
+    for name in before:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def places(client: Any, local: bool) -> dict[Kind, int]:

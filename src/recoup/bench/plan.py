@@ -38,6 +38,8 @@ from recoup.bench.job import (
 from recoup.exceptions import InvalidInputError
 
 CALLER = "A plan"
+# More would take longer to list than anybody wants to wait, and be a slip of the pen.
+MOST_SETTINGS, MOST_RUNS = 10_000, 1_000_000
 # What every run sets by itself.
 SETTLED = ("random_state", "scheme", "progress", "device", "warm_start", "n_jobs")
 YES = ("yes", "Yes", "YES", "true", "True", "TRUE", "1")
@@ -174,6 +176,12 @@ class LearnerSpec(Part):
         if empty:
             raise InvalidInputError(
                 f"{CALLER} needs values for {empty[0]!r} of {self.key} under grid. Got none."
+            )
+        n_settings = math.prod(len(values) for values in self.grid.values())
+        if n_settings > MOST_SETTINGS:
+            raise InvalidInputError(
+                f"{CALLER} takes {MOST_SETTINGS:,} combinations of the values under grid at most. "
+                f"Got {n_settings:,} of {self.key}. Try fewer values."
             )
         _check_plain(self.params | self.grid, self.key)
         for settings in self.settings():
@@ -352,6 +360,18 @@ class Plan(Part):
             if dataset.label is not None:
                 ways = itertools.product(self.schemes, [OWN_LABELS], [0.0], [0.0])
             yield dataset.name, dataset.described(), list(ways)
+
+    @model_validator(mode="after")
+    def _check_number(self) -> Plan:
+        sizes = (self.datasets, self.schemes, self.mechanisms, self.label_frequencies, self.noise)
+        n_learners = sum(1 for spec in self.learners for _ in spec.settings())
+        each = (*sizes, self.seeds, self.protocols)
+        n_runs = math.prod([len(values) for values in each]) * n_learners
+        if n_runs > MOST_RUNS:
+            raise InvalidInputError(
+                f"{CALLER} takes {MOST_RUNS:,} runs at most. Got {n_runs:,}. Make several of it."
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_files(self) -> Plan:
