@@ -10,7 +10,7 @@ import typer
 
 from recoup.cli._demo import TITLE as CHECKED_TITLE
 from recoup.cli._demo import DemoAudit, run_raw_example
-from recoup.cli._light import print_light, with_light
+from recoup.cli._light import print_light, print_step, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -54,7 +54,16 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.evaluation import Evaluation
+    from recoup.evaluation import Evaluation, NextStep
+
+# What need not be written in a command that is proposed.
+USUAL = {
+    "scheme": ("single-sample",),
+    "confidence": (0.95,),
+    "n-boot": (2000,),
+    "scored": ("once",),
+    "seed": (0,),
+}
 
 
 def evaluate(
@@ -117,29 +126,29 @@ def evaluate(
             labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
+        options: dict[str, Any] = {
+            "score": score,
+            "label": label,
+            "alpha": alpha,
+            "alpha-interval": alpha_interval,
+            "prior-method": prior_method,
+            "beta": beta,
+            "scheme": scheme,
+            "threshold": threshold,
+            "confidence": confidence,
+            "n-boot": n_boot,
+            "weight": weight,
+            "scored": scored,
+            "labels-are": labels_are,
+            "positive": positive,
+            "negative": negative,
+            "seed": seed,
+        }
+        command = command_line("evaluate", file, options)
         written = []
         if plot is not None:
             written.append(_plot_evaluation(evaluation, plot))
         if report is not None:
-            options: dict[str, Any] = {
-                "score": score,
-                "label": label,
-                "alpha": alpha,
-                "alpha-interval": alpha_interval,
-                "prior-method": prior_method,
-                "beta": beta,
-                "scheme": scheme,
-                "threshold": threshold,
-                "confidence": confidence,
-                "n-boot": n_boot,
-                "weight": weight,
-                "scored": scored,
-                "labels-are": labels_are,
-                "positive": positive,
-                "negative": negative,
-                "seed": seed,
-            }
-            command = command_line("evaluate", file, options)
             page = Report(
                 evaluation,
                 title,
@@ -148,10 +157,11 @@ def evaluate(
             )
             written.append(page.write(report))
     if as_json:
-        print_json(with_light(evaluation))
+        shown = with_light(evaluation)
+        print_json(shown | {"next_step": _step_here(evaluation, file, options).to_dict()})
         return
     console = stdout()
-    _print_evaluation(console, evaluation, title)
+    _print_evaluation(console, evaluation, title, step=_step_here(evaluation, file, options))
     print_written(console, written)
 
 
@@ -225,7 +235,7 @@ def demo(
 
 def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
     """Write the command that chooses rows to check by hand, where one can."""
-    from recoup.report.page.offered import CHECKS, PLAN_FILE
+    from recoup.evaluation.next_step import CHECKS, PLAN_FILE
 
     if evaluation.scheme != "single-sample":
         return None
@@ -239,6 +249,27 @@ def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> 
     return command_line("audit plan", file, chosen)
 
 
+def _step_here(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> NextStep:
+    """Say what to do next, with a command for this shell where there is one."""
+    from dataclasses import replace
+
+    from recoup.evaluation.next_step import PLANNED
+
+    step = evaluation.next_step
+    changes: dict[str, dict[str, Any]] = {
+        "say-labels": {"labels-are": "random"},
+        "estimate-alpha": {"alpha": None, "alpha-interval": None},
+        "check-labels": {"beta": 1.0},
+    }
+    command = None
+    if step.code in PLANNED:
+        command = _to_check(evaluation, file, options)
+    elif step.code in changes:
+        asked = {name: value for name, value in options.items() if value not in USUAL.get(name, ())}
+        command = command_line("evaluate", file, asked | changes[step.code])
+    return replace(step, command=command or "")
+
+
 def _plot_evaluation(evaluation: Evaluation, path: Path) -> Path:
     from recoup.plot.evaluation import EvaluationDisplay
 
@@ -250,6 +281,7 @@ def _print_evaluation(
     evaluation: Evaluation,
     title: str,
     truth: Mapping[str, float] | None = None,
+    step: NextStep | None = None,
 ) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.report.page.summarize import in_short
@@ -285,6 +317,7 @@ def _print_evaluation(
     if open_range:
         console.print(plain(_why_open(evaluation)))
     print_light(console, summary["light"])
+    print_step(console, step or evaluation.next_step)
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])

@@ -7,6 +7,7 @@ from recoup.evaluation.differences import Difference
 from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
+from recoup.evaluation.next_step import NextStep
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
@@ -20,6 +21,7 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Feasibility",
+    "NextStep",
     "OperatingPoint",
     "Sensitivity",
     "WinRange",

@@ -137,6 +137,8 @@
     const moved = !Recoup.isOwn(model(), wanted());
     const assumed = byId("assumed");
     assumed.hidden = !moved;
+    // What to do next is about the evaluation as it was made.
+    byId("next-step").hidden = moved;
     byId("bands-note").hidden = !sharesMoved();
     byId("whole-bands-choice").hidden = sharesMoved();
     if (!moved) return;
@@ -476,6 +478,9 @@
     const summary = summaries[place];
     if (comparison) choice("model").value = String(place);
     Checked.show(summary);
+    const { text, command } = summary.next_step;
+    const typed = command ? [" ", html("code", {}, command)] : [];
+    byId("next-step").replaceChildren(html("strong", {}, "Next step:"), ` ${text}`, ...typed);
     byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;

@@ -15,6 +15,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.prior import Prior
 from recoup._core.results import to_plain
 from recoup.evaluation import Evaluation
+from recoup.evaluation.next_step import CHECKS
 from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
 from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
 from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
@@ -29,7 +30,6 @@ from recoup.metrics.point import precision as precision_at
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.report.page.light import labels_asked
-from recoup.report.page.offered import CHECKS
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 from recoup.selection.how_labeled import odds_left_open, tilts_up_to

@@ -29,6 +29,7 @@ from recoup._core.text import (
 )
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
+from recoup.evaluation.next_step import PLANNED
 from recoup.evaluation.possible import saying
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.markdown import as_markdown
@@ -133,7 +134,7 @@ class Report:
             models, versus = result.evaluations, summarize_comparison(result, shorten)
         else:
             models = {"": result}
-        summaries = [summarize(one, truth=self.truth) for one in models.values()]
+        summaries = [self._summary(one) for one in models.values()]
         shown = [shorten(name) for name in models]
         chosen = 0 if versus is None else versus["ranking"][0]
         call, about_call = _python_call(self.evaluation)
@@ -182,6 +183,13 @@ class Report:
         )
         return page
 
+    def _summary(self, evaluation: Evaluation) -> dict[str, Any]:
+        summary = summarize(evaluation, truth=self.truth)
+        step = summary["next_step"]
+        if self.plan_command and step["code"] in PLANNED:
+            step["command"] = self.plan_command
+        return summary
+
     def to_dict(self) -> dict[str, Any]:
         """Return all that the page says as plain values, ready for JSON.
 
@@ -196,7 +204,7 @@ class Report:
             models, versus = result.evaluations, summarize_comparison(result)
         else:
             models = {"": result}
-        summaries = {name: summarize(one, truth=self.truth) for name, one in models.items()}
+        summaries = {name: self._summary(one) for name, one in models.items()}
         if self.plan_command:
             for summary in summaries.values():
                 if summary["audit"]["offer"]:
