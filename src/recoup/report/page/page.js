@@ -22,7 +22,10 @@
   /** @type {any[]} */
   const readModels = [];
   /** @type {(place: number) => any} */
-  const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
+  const modelAt = (place) => (readModels[place] ||= Recoup.read(withSpecs(data.models[place])));
+  // Of many models, only the first holds the specs that are alike.
+  const withSpecs = (/** @type {any} */ one) =>
+    one.specs ? one : { ...one, specs: data.models[0].specs };
   /** @type {Position & Record<string, number>} */
   const state = {
     ...{ model: chosen, alpha: NaN, beta: NaN, threshold: NaN, odds: 1 },

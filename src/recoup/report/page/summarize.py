@@ -35,7 +35,7 @@ SOURCES = {
 
 
 def summarize(
-    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
+    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None, offer: bool = True
 ) -> dict[str, Any]:
     """Say what an evaluation found.
 
@@ -45,6 +45,8 @@ def summarize(
         What :func:`recoup.evaluate` returned.
     truth : mapping of str to float, optional
         True values by metric key, where they are known.
+    offer : bool, default=True
+        Whether to say what checking rows by hand would tell, which takes a while.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def summarize(
             "settings": _settings(evaluation),
             "verdict": verdict(evaluation),
             "next_step": evaluation.next_step.to_dict(),
-            "audit": audit_of(evaluation),
+            "audit": audit_of(evaluation, offer),
             **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
