@@ -39,7 +39,7 @@ def test_pairs_with_the_best_model_are_kept(comparison):
     assert set(few["sentences"]) < set(whole["sentences"])
     page = Report(comparison, "Nine").to_html()
     assert few["left_out"] in page
-    assert page.count(".adjusted\">") == len(kept)
+    assert page.count('.adjusted">') == len(kept)
     assert Report(comparison, "Nine").to_dict()["comparison"]["differences"] == whole["differences"]
 
 
