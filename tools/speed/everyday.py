@@ -58,6 +58,12 @@ def say(what: str, value: str, target: str, met: bool | None) -> None:
     print(f"{what:<58} {value:>22}   {target:<10} {verdict}", flush=True)
 
 
+def all_as_json(s: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
+    from recoup import evaluate
+
+    return evaluate(s, scores, alpha=ALPHA).to_dict()
+
+
 def measure_small() -> None:
     """Evaluate against roc_auc_score and average_precision_score of the same rows."""
     from sklearn.metrics import average_precision_score, roc_auc_score
@@ -75,9 +81,7 @@ def measure_small() -> None:
         ways: dict[str, Callable[[], object]] = {
             "scikit-learn": theirs,
             "threshold chosen": partial(evaluate, s, scores, alpha=ALPHA),
-            "threshold chosen, all as JSON": lambda s=s, x=scores: evaluate(
-                s, x, alpha=ALPHA
-            ).to_dict(),
+            "threshold chosen, all as JSON": partial(all_as_json, s, scores),
             "probabilities": partial(evaluate, s, shares, alpha=ALPHA),
             "alpha by 500 draws": partial(
                 evaluate, s, scores, alpha=np.random.default_rng(0).normal(ALPHA, 0.02, 500)

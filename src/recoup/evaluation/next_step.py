@@ -168,10 +168,15 @@ def plan_call(evaluation: Evaluation, checks: int) -> str:
     -------
     str
     """
-    given = f"threshold={evaluation.threshold!r}, budget={checks}"
+    given = f"threshold={_digits(evaluation.threshold)}, budget={checks}"
     if evaluation.scheme != "single-sample":
         given += f", scheme={evaluation.scheme!r}"
     return f'recoup.audit.plan(s, scores, {given}).to_csv("{PLAN_FILE}")'
+
+
+def _digits(value: float) -> str:
+    """Write a number with all its digits, and without an exponent."""
+    return np.format_float_positional(value, trim="0")
 
 
 def _about_scores(evaluation: Evaluation) -> NextStep | None:
@@ -223,7 +228,7 @@ def _about_rows(evaluation: Evaluation) -> NextStep | None:
             "lower-threshold",
             f"Choose a threshold below {show_digits(evaluation.threshold, 4)}, where no row is "
             f"flagged; F1 is best at {show_digits(best, 4)}.",
-            f"evaluation.at({best!r})",
+            f"evaluation.at({_digits(best)})",
         )
     return None
 

@@ -13,8 +13,10 @@ STEPS = 65_534
 # Of more pairs than so many models have, those with the best model are shown.
 MOST_PAIRS = FEW_MODELS * (FEW_MODELS - 1) // 2
 # What the page's script reads of each model's words; the rest is written for the first one alone.
-READ = ("verdict", "audit", "points", "cases", "sentences", "notes", "digest", "settings")
-READ += ("next_step",)
+READ = (
+    *("verdict", "audit", "points", "cases", "sentences", "notes", "digest", "settings"),
+    "next_step",
+)
 
 
 def crowded(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
