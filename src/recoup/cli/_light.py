@@ -9,7 +9,7 @@ from recoup.cli._output import plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.evaluation import Evaluation
+    from recoup.evaluation import Evaluation, NextStep
 
 
 def with_light(evaluation: Evaluation) -> dict[str, Any]:
@@ -38,3 +38,21 @@ def print_light(console: Console, light: dict[str, Any], name: str | None = None
     for reason in light["reasons"]:
         if reason["code"] == "selection":
             console.print(plain(reason["text"]))
+
+
+def print_step(console: Console, step: NextStep, name: str | None = None) -> None:
+    """Say what to do next, and what to type for it.
+
+    Parameters
+    ----------
+    console : Console
+        Where to print.
+    step : NextStep
+        From :attr:`recoup.evaluation.Evaluation.next_step`.
+    name : str, optional
+        The model that it is about, where there are several.
+    """
+    about = "" if name is None else f" for {name}"
+    console.print(plain(f"Next step{about}: {step.text}", "bold"))
+    if step.command:
+        console.print(plain(f"  {step.command}"), soft_wrap=True)

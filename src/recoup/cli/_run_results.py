@@ -229,7 +229,7 @@ def write_results(
     from recoup.cli.fit import keep_columns
     from recoup.learners import save
     from recoup.report import Report
-    from recoup.report.page.offered import CHECKS
+    from recoup.evaluation.next_step import CHECKS
 
     table = found.table
     columns = {

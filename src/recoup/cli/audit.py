@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recoup._core.checks import brief
-from recoup.cli._light import with_light
+from recoup.cli._light import print_step, with_light
 from recoup.cli._options import (
     AsJson,
     Confidence,
@@ -367,6 +368,7 @@ def _show_evaluation(found: Evaluation, audit: Audit, title: str) -> None:
         console.print(plain(audited.right_labels.text))
     light = light_of(found)
     console.print(plain(f"Reliability of what labels alone say: {light['word']}."))
+    print_step(console, replace(found.next_step, command=""))
     if audit.remaining:
         console.print(
             plain(

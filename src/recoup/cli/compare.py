@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recoup.cli._light import print_light, with_light
+from recoup.cli._light import print_light, print_step, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -220,6 +221,8 @@ def _print_comparison(console: Console, comparison: Comparison, title: str) -> N
     _print_audited(console, comparison)
     best = comparison.ranking[0]
     print_light(console, light_of(comparison.evaluations[best]), best)
+    # In Python there is a command for it; here columns would have to be named.
+    print_step(console, replace(comparison.evaluations[best].next_step, command=""), best)
     print_notes(console, comparison.notes)
 
 

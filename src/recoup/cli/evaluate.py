@@ -10,7 +10,7 @@ import typer
 
 from recoup.cli._demo import TITLE as CHECKED_TITLE
 from recoup.cli._demo import DemoAudit, run_raw_example
-from recoup.cli._light import print_light, with_light
+from recoup.cli._light import print_light, print_step, with_light
 from recoup.cli._options import (
     Alpha,
     AlphaInterval,
@@ -55,7 +55,16 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.evaluation import Evaluation
+    from recoup.evaluation import Evaluation, NextStep
+
+# What need not be written in a command that is proposed.
+USUAL = {
+    "scheme": ("single-sample",),
+    "confidence": (0.95,),
+    "n-boot": (2000,),
+    "scored": ("once",),
+    "seed": (0,),
+}
 
 
 def evaluate(
@@ -85,31 +94,37 @@ def evaluate(
     from recoup.evaluation.inputs import check_scored
     from recoup.selection.how_labeled import check_labels_are
 
-    options: dict[str, Any]
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
     check_labels_are(labels_are, "evaluate")
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
+    options: dict[str, Any] = {
+        "score": score,
+        "label": label,
+        "alpha": alpha,
+        "alpha-interval": alpha_interval,
+        "prior-method": prior_method,
+        "beta": beta,
+        "scheme": scheme,
+        "threshold": threshold,
+        "confidence": confidence,
+        "n-boot": n_boot,
+        "weight": weight,
+        "scored": scored,
+        "labels-are": labels_are,
+        "positive": positive,
+        "negative": negative,
+        "seed": seed,
+    }
     if by:
         from recoup.cli._by import evaluate_groups
 
         _check_alone(by, weight, share)
         options = {
-            "score": score,
-            "label": label,
-            "by": by,
-            "alpha": alpha,
-            "alpha-interval": alpha_interval,
-            "prior-method": prior_method,
-            "scheme": scheme,
-            "threshold": threshold,
-            "confidence": confidence,
-            "scored": scored,
-            "labels-are": labels_are,
-            "positive": positive,
-            "negative": negative,
-            "seed": seed,
+            name: value
+            for name, value in {"by": by, **options}.items()
+            if name not in ("beta", "n-boot", "weight")
         }
         evaluate_groups(file, given, options, as_json=as_json, plot=plot, report=report)
         return
@@ -142,29 +157,11 @@ def evaluate(
             labels_are=labels_are,  # type: ignore[arg-type]
         )
         title = f"{score} in {Path(file).name}"
+        command = command_line("evaluate", file, options)
         written = []
         if plot is not None:
             written.append(_plot_evaluation(evaluation, plot))
         if report is not None:
-            options = {
-                "score": score,
-                "label": label,
-                "alpha": alpha,
-                "alpha-interval": alpha_interval,
-                "prior-method": prior_method,
-                "beta": beta,
-                "scheme": scheme,
-                "threshold": threshold,
-                "confidence": confidence,
-                "n-boot": n_boot,
-                "weight": weight,
-                "scored": scored,
-                "labels-are": labels_are,
-                "positive": positive,
-                "negative": negative,
-                "seed": seed,
-            }
-            command = command_line("evaluate", file, options)
             page = Report(
                 evaluation,
                 title,
@@ -173,10 +170,11 @@ def evaluate(
             )
             written.append(page.write(report))
     if as_json:
-        print_json(with_light(evaluation))
+        shown = with_light(evaluation)
+        print_json(shown | {"next_step": _step_here(evaluation, file, options).to_dict()})
         return
     console = stdout()
-    _print_evaluation(console, evaluation, title)
+    _print_evaluation(console, evaluation, title, step=_step_here(evaluation, file, options))
     print_written(console, written)
 
 
@@ -266,7 +264,7 @@ def _check_alone(by: list[str], weight: str | None, beta: float | str | None) ->
 
 def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
     """Write the command that chooses rows to check by hand, where one can."""
-    from recoup.report.page.offered import CHECKS, PLAN_FILE
+    from recoup.evaluation.next_step import CHECKS, PLAN_FILE
 
     if evaluation.scheme != "single-sample":
         return None
@@ -280,6 +278,27 @@ def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> 
     return command_line("audit plan", file, chosen)
 
 
+def _step_here(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> NextStep:
+    """Say what to do next, with a command for this shell where there is one."""
+    from dataclasses import replace
+
+    from recoup.evaluation.next_step import PLANNED
+
+    step = evaluation.next_step
+    changes: dict[str, dict[str, Any]] = {
+        "say-labels": {"labels-are": "random"},
+        "estimate-alpha": {"alpha": None, "alpha-interval": None},
+        "check-labels": {"beta": 1.0},
+    }
+    command = None
+    if step.code in PLANNED:
+        command = _to_check(evaluation, file, options)
+    elif step.code in changes:
+        asked = {name: value for name, value in options.items() if value not in USUAL.get(name, ())}
+        command = command_line("evaluate", file, asked | changes[step.code])
+    return replace(step, command=command or "")
+
+
 def _plot_evaluation(evaluation: Evaluation, path: Path) -> Path:
     from recoup.plot.evaluation import EvaluationDisplay
 
@@ -291,6 +310,7 @@ def _print_evaluation(
     evaluation: Evaluation,
     title: str,
     truth: Mapping[str, float] | None = None,
+    step: NextStep | None = None,
 ) -> None:
     from recoup._core.text import show_number, show_percent, show_range
     from recoup.report.page.summarize import in_short
@@ -326,6 +346,7 @@ def _print_evaluation(
     if open_range:
         console.print(plain(_why_open(evaluation)))
     print_light(console, summary["light"])
+    print_step(console, step or evaluation.next_step)
     for sentence in summary["sentences"]:
         console.print(plain(sentence))
     print_notes(console, summary["notes"])

@@ -10,6 +10,7 @@ from recoup.evaluation.evaluate_by import evaluate_by
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.group_metric import GroupContrast, GroupEstimate, GroupMetric
 from recoup.evaluation.grouped_evaluation import GroupedEvaluation
+from recoup.evaluation.next_step import NextStep
 from recoup.evaluation.results import Evaluation
 from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
@@ -27,6 +28,7 @@ __all__ = [
     "GroupEstimate",
     "GroupMetric",
     "GroupedEvaluation",
+    "NextStep",
     "OperatingPoint",
     "Sensitivity",
     "WinRange",

@@ -27,6 +27,7 @@ from recoup.evaluation.estimates import (
 )
 from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.inputs import Given
+from recoup.evaluation.next_step import NextStep, next_step
 from recoup.evaluation.operating_points import points_at, points_frame
 from recoup.evaluation.over_alpha import metrics_over_alpha
 from recoup.evaluation.possible import tilted_alpha_upper
@@ -327,6 +328,11 @@ class Evaluation:
             return None
         return calibration_of(self.table, self.mixture, 10, self.confidence)
 
+    @cached_property
+    def next_step(self) -> NextStep:
+        """What to do next, in one sentence: check rows, say how labels came about, use it."""
+        return next_step(self)
+
     def metric_curve(self, name: str, **params: float) -> MetricCurve:
         """Recovered metric at every threshold.
 
@@ -559,6 +565,7 @@ class Evaluation:
                 "feasibility": vars(self.feasibility),
                 "baseline": vars(self.baseline) if self.baseline else None,
                 "notes": list(self.notes),
+                "next_step": self.next_step.to_dict(),
             }
             | ({} if self.audit is None else {"audit": self.audit.to_dict()})
         )

@@ -35,13 +35,15 @@ LABEL_LEVELS = {
 FEWEST_CASES, MOST_CASES, POSITIVE_CASES = 1000, 10**8, 10
 
 
-def audit_of(evaluation: Evaluation) -> dict[str, Any]:
+def audit_of(evaluation: Evaluation, with_offer: bool = True) -> dict[str, Any]:
     """Say what rows checked by hand told, or would tell.
 
     Parameters
     ----------
     evaluation : Evaluation
         What :func:`recoup.evaluate` returned.
+    with_offer : bool, default=True
+        Whether to say what an audit would tell where there was none.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def audit_of(evaluation: Evaluation) -> dict[str, Any]:
     """
     found = evaluation.audit
     if found is None:
-        offer = offer_of(evaluation)
+        offer = offer_of(evaluation) if with_offer else None
         return {
             "made": False,
             "sentences": offer["sentences"] if offer else [],

@@ -7,11 +7,11 @@ from typing import Any
 from recoup._core.relative_limits import is_wide
 from recoup._core.text import say_p, show_digits, show_number, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
+from recoup.evaluation.next_step import CHANCE, CHECKS, leaves_open
 from recoup.evaluation.notes import FEW_LABELED, FEW_UNLABELED
 from recoup.evaluation.possible import open_shares
 from recoup.metrics.spec import metric_spec
 from recoup.report.page.audited import LABEL_LEVELS, with_answers
-from recoup.report.page.offered import CHECKS
 from recoup.report.page.phrases import (
     LEVELS,
     LIGHTS,
@@ -22,7 +22,6 @@ from recoup.report.page.phrases import (
 )
 
 VERY_FEW_LABELED = 10
-CHANCE = 0.05
 # Smaller shifts do not show in three decimals.
 SEEN = 0.0005
 
@@ -112,7 +111,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, Any]:
         if abs(item.raw - metric_spec(item.key, "verdict").clip(item.raw)) > 1e-9
     ]
     wide = [item for item in figures if is_wide(item.lower, item.upper, LIMITS["wide"])]
-    wider = [item for item in figures if is_open(item)]
+    wider = [item for item in figures if leaves_open(item)]
     high = prior.range[1]
     words = {
         "confidence": show_percent(limits.confidence),
@@ -189,12 +188,6 @@ def _ranges(evaluation: Evaluation) -> str:
     if evaluation.label_odds == 1:
         return PHRASES["odds_left_out"]
     return PHRASES["odds_included"].format(odds=show_digits(evaluation.label_odds))
-
-
-def is_open(item: Estimate) -> bool:
-    """Say whether what nobody has checked leaves much more open than the interval does."""
-    width, possible = item.upper - item.lower, item.possible_upper - item.possible_lower
-    return possible > LIMITS["open_times"] * width and possible > width + LIMITS["open_room"]
 
 
 def _could_be(item: Estimate) -> str:

@@ -53,7 +53,9 @@ def escaped(text: str) -> str:
 
 def _of_model(summary: dict[str, Any], level: str) -> list[str]:
     verdict, light = summary["verdict"], summary["verdict"]["light"]
-    found = [*map(escaped, verdict["headline"]), ""]
+    step = summary["next_step"]
+    found = [*map(escaped, verdict["headline"]), "", f"**Next step:** {escaped(step['text'])}", ""]
+    found += [_code(step["command"]), ""] if step["command"] else []
     about = "Reliability of the labels alone" if summary["audit"]["made"] else "Reliability"
     found += [f"{level} {about}: {light['word']}", ""]
     reasons = [f"{LEVEL_WORDS[one['level']]}: {one['text']}" for one in light["reasons"]]

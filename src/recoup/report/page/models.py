@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from recoup._core.results import to_plain
@@ -17,7 +18,7 @@ COLUMNS = ("roc_auc", "average_precision", "recall", "precision", "f1")
 
 
 def summarize_comparison(
-    comparison: Comparison, shown: Callable[[str], str] = str
+    comparison: Comparison, shown: Callable[[str], str] = str, most_pairs: int | None = None
 ) -> dict[str, Any]:
     """Say what a comparison found.
 
@@ -27,6 +28,8 @@ def summarize_comparison(
         What :func:`recoup.compare` returned.
     shown : callable, optional
         How to write the name of a model.
+    most_pairs : int, optional
+        Of more pairs of models, those with the best one are kept. By default all are.
 
     Returns
     -------
@@ -34,13 +37,22 @@ def summarize_comparison(
         Ready for JSON. Models are numbered in the order they were given in: ``ranking`` lists
         them from best to worst by ``metric``; ``at`` says where scores become predictions;
         ``columns`` are the metrics to show for each; ``differences`` and ``wins`` are those of the
-        comparison; ``leader`` and ``sentences`` say in words who is better, and ``notes`` what is
-        not about one model alone.
+        comparison; ``left_out`` says which pairs are missing; ``leader`` and ``sentences`` say in
+        words who is better, and ``notes`` what is not about one model alone.
     """
     names = list(comparison.evaluations)
     number = {name: place for place, name in enumerate(names)}
     chosen = comparison.metric
     columns = dict.fromkeys((chosen, *COLUMNS))
+    n_pairs, best, left_out = math.comb(len(names), 2), comparison.ranking[0], ""
+    whole = comparison
+    if most_pairs is not None and n_pairs > most_pairs:
+        kept = tuple(one for one in comparison.differences if best in (one.first, one.second))
+        comparison = replace(comparison, differences=kept)
+        left_out = (
+            f"Of {n_pairs:,} pairs of models those with the best one, {shown(best)}, are shown; "
+            f"p is adjusted for all of them. Comparison.differences has the others."
+        )
     summary: dict[str, Any] = to_plain(
         {
             "metric": chosen,
@@ -53,11 +65,12 @@ def summarize_comparison(
                 for item in comparison.differences
             ],
             "wins": [vars(win) | {"model": number[win.model]} for win in comparison.wins],
-            "leader": about_leader(comparison, shown),
+            "leader": about_leader(whole, shown),
             "sentences": [
-                *comparison_sentences(comparison, shown),
+                *comparison_sentences(comparison, shown, n_pairs),
                 *audited_sentences(comparison, shown),
             ],
+            "left_out": left_out,
             "notes": _shared_notes(comparison),
         }
     )
@@ -82,12 +95,15 @@ def about_leader(comparison: Comparison, shown: Callable[[str], str] = str) -> s
     return f"{text} Its lead over {shown(second)} {sure} (adjusted {say_p(lead)})."
 
 
-def comparison_sentences(comparison: Comparison, shown: Callable[[str], str] = str) -> list[str]:
+def comparison_sentences(
+    comparison: Comparison, shown: Callable[[str], str] = str, n_pairs: int | None = None
+) -> list[str]:
     """Say for each pair who is better by the chosen metric, and for which alpha that holds."""
     metric = comparison.metric
     label = metric_spec(metric, "compare").label
     pairs = [pair for pair in comparison.differences if pair.metric == metric]
-    found = [about_pair(pair, len(pairs), comparison, shown) for pair in pairs]
+    n_pairs = len(pairs) if n_pairs is None else n_pairs
+    found = [about_pair(pair, n_pairs, comparison, shown) for pair in pairs]
     if not pairs:
         found.append(f"Differences in {label} have no interval; compare by another metric.")
     found += [

@@ -10,14 +10,12 @@ import numpy as np
 
 from recoup._core.text import show_digits, show_range, show_share_range
 from recoup.evaluation import Evaluation
+from recoup.evaluation.next_step import CHECKS, can_plan_audit, plan_call
 from recoup.metrics.spec import metric_spec
 from recoup.report.page.phrases import TITLE_FIGURES
 
-PLAN_FILE = "to_check.csv"
-# Rows that somebody can look at in an afternoon, and other numbers of rows beside it.
-CHECKS = 120
+# Other numbers of rows beside the one that is proposed.
 CHOICES = (50, CHECKS, 200, 400)
-FEWEST = 10
 # The picture: from and to so many rows, at so many places.
 LEAST_SHOWN, MOST_SHOWN, N_PLACES = 25, 800, 12
 # Odds of a label between the highest and the lowest scoring positive, as plans look at.
@@ -44,10 +42,8 @@ def offer_of(evaluation: Evaluation) -> dict[str, Any] | None:
         ``threshold``, what chooses the rows. None where no audit can be planned: with
         propensities, with weights, with a single score, and where hardly a row is unlabeled.
     """
-    given, most = evaluation.given, int(evaluation.n_unlabeled)
-    if given.by_propensity or given.counts.squares is not None:
-        return None
-    if most < FEWEST or not 0 < evaluation.alpha < 1:
+    most = int(evaluation.n_unlabeled)
+    if not can_plan_audit(evaluation):
         return None
     checks = min(CHECKS, most)
     choices = sorted({min(n, most) for n in CHOICES})
@@ -78,7 +74,7 @@ def offer_of(evaluation: Evaluation) -> dict[str, Any] | None:
         ],
         "curve": curve,
         "threshold": evaluation.threshold,
-        "call": _call(evaluation, checks),
+        "call": plan_call(evaluation, checks),
     }
 
 
@@ -160,10 +156,3 @@ def _sentences(evaluation: Evaluation, checks: int, half: dict[str, float]) -> l
         "rows are a random sample of the positives. Checked rows tell whether they are, and give "
         "every number an interval that holds even if they are not.",
     ]
-
-
-def _call(evaluation: Evaluation, checks: int) -> str:
-    given = f"threshold={evaluation.threshold!r}, budget={checks}"
-    if evaluation.scheme != "single-sample":
-        given += f", scheme={evaluation.scheme!r}"
-    return f'recoup.audit.plan(s, scores, {given}).to_csv("{PLAN_FILE}")'

@@ -22,7 +22,10 @@
   /** @type {any[]} */
   const readModels = [];
   /** @type {(place: number) => any} */
-  const modelAt = (place) => (readModels[place] ||= Recoup.read(data.models[place]));
+  const modelAt = (place) => (readModels[place] ||= Recoup.read(withSpecs(data.models[place])));
+  // Of many models, only the first holds the specs that are alike.
+  const withSpecs = (/** @type {any} */ one) =>
+    one.specs ? one : { ...one, specs: data.models[0].specs };
   /** @type {Position & Record<string, number>} */
   const state = {
     ...{ model: chosen, alpha: NaN, beta: NaN, threshold: NaN, odds: 1 },
@@ -137,6 +140,8 @@
     const moved = !Recoup.isOwn(model(), wanted());
     const assumed = byId("assumed");
     assumed.hidden = !moved;
+    // What to do next is about the evaluation as it was made.
+    byId("next-step").hidden = moved;
     byId("bands-note").hidden = !sharesMoved();
     byId("whole-bands-choice").hidden = sharesMoved();
     if (!moved) return;
@@ -476,6 +481,9 @@
     const summary = summaries[place];
     if (comparison) choice("model").value = String(place);
     Checked.show(summary);
+    const { text, command } = summary.next_step;
+    const typed = command ? [" ", html("code", {}, command)] : [];
+    byId("next-step").replaceChildren(html("strong", {}, "Next step:"), ` ${text}`, ...typed);
     byId("doubts").replaceChildren(...listOf(summary.verdict.doubts));
     byId("sentences").replaceChildren(...listOf(summary.sentences));
     byId("notes").hidden = !summary.notes.length;

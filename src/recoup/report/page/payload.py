@@ -15,6 +15,7 @@ from recoup._core.checks import FloatArray
 from recoup._core.prior import Prior
 from recoup._core.results import to_plain
 from recoup.evaluation import Evaluation
+from recoup.evaluation.next_step import CHECKS
 from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
 from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
 from recoup.evaluation.uncertainty import uncertainty
@@ -29,14 +30,14 @@ from recoup.metrics.point import precision as precision_at
 from recoup.metrics.point_limits import N_DRAWS
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
+from recoup.report.page.crowded import FEW_MODELS
 from recoup.report.page.light import labels_asked
-from recoup.report.page.offered import CHECKS
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 from recoup.selection.how_labeled import odds_left_open, tilts_up_to
 
-# How large the tables of all models together may be on the page, in bytes.
-TABLES_BYTES = 5_000_000
+# How large the tables of all models together may be on the page, in bytes: of few and of many.
+TABLES_BYTES, MANY_TABLES_BYTES = 800_000, 400_000
 FEWEST_BINS = 256
 # A picture shows no more points than it has pixels.
 BOUND_POINTS, CURVE_POINTS = 200, 400
@@ -72,9 +73,10 @@ def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """
     packed = {name: _tables(evaluation, None) for name, evaluation in evaluations.items()}
     weight = sum(_weight(tables) for tables in packed.values())
-    if weight > TABLES_BYTES:
+    room = TABLES_BYTES if len(evaluations) <= FEW_MODELS else MANY_TABLES_BYTES
+    if weight > room:
         longest = max(len(evaluation.table.scores) for evaluation in evaluations.values())
-        bins = max(int(longest * TABLES_BYTES / weight), FEWEST_BINS)
+        bins = max(int(longest * room / weight), FEWEST_BINS)
         packed = {name: _tables(evaluation, bins) for name, evaluation in evaluations.items()}
     return {
         "models": [

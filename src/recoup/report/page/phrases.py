@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recoup._core.relative_limits import MANY_TIMES
+from recoup.evaluation.next_step import OPEN_ROOM, OPEN_TIMES, WIDE
 from recoup.evaluation.out_of_range import FAR
 
 # Here and nowhere else: the page's script fills these again when a reader moves a slider.
@@ -122,13 +123,13 @@ LIMITS = {
     "few": 0.05,
     "many": 0.95,
     # A wider interval leaves much open, and one whose ends differ by so many times.
-    "wide": 0.3,
+    "wide": WIDE,
     "many_times": MANY_TIMES,
     # An interval so far outside the range of its metric is no matter of chance.
     "far": FAR,
     # A range of what is possible is much wider than the interval: by this factor, and this much.
-    "open_times": 1.5,
-    "open_room": 0.05,
+    "open_times": OPEN_TIMES,
+    "open_room": OPEN_ROOM,
 }
 
 

@@ -24,6 +24,16 @@ const Pictures = (() => {
   /** @type {(name: string) => boolean} */
   const has = (name) => document.getElementById(`figure-${name}`) !== null;
 
+  // Curves as a page holds them: lists of shares, or shares in steps.
+  /** @type {(curves: Record<string, any>) => Record<string, any>} */
+  const sharesOf = (curves) =>
+    Object.fromEntries(
+      Object.entries(curves).map(([key, item]) => [
+        key,
+        item instanceof Object ? Values.unpackShares(item) : item,
+      ]),
+    );
+
   // Everything that follows from one recovery.
   /** @type {(view: View) => void} */
   function draw(view) {
@@ -41,14 +51,14 @@ const Pictures = (() => {
     /** @type {(name: string) => Band[]} */
     const bandOf = (name) => {
       if (!shown) return [];
-      const { x, lower, upper, whole_lower: low, whole_upper: high } = one.bands[name];
+      const { x, lower, upper, whole_lower: low, whole_upper: high } = sharesOf(one.bands[name]);
       const ends = view.wholeBands ? { lower: low, upper: high } : { lower, upper };
       return [{ x, ...ends, ...band }];
     };
     /** @type {(name: string, x: string, y: string) => Line[]} */
     const boundOf = (name, x, y) => {
       if (!shown || !one.bounds) return [];
-      const found = one.bounds[name];
+      const found = sharesOf(one.bounds[name]);
       return ["lower", "upper"].map((side, i) => ({
         x: found[`${side}_${x}`],
         y: found[`${side}_${y}`],

@@ -29,8 +29,10 @@ from recoup._core.text import (
 )
 from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
+from recoup.evaluation.next_step import PLANNED
 from recoup.evaluation.possible import saying
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
+from recoup.report.page.crowded import MOST_PAIRS, crowded, read_by_script
 from recoup.report.page.markdown import as_markdown
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
@@ -130,16 +132,20 @@ class Report:
         """
         result, versus = self.evaluation, None
         if isinstance(result, Comparison):
-            models, versus = result.evaluations, summarize_comparison(result, shorten)
+            models, versus = result.evaluations, summarize_comparison(result, shorten, MOST_PAIRS)
         else:
             models = {"": result}
-        summaries = [summarize(one, truth=self.truth) for one in models.values()]
+        # A page of several models offers no audit.
+        summaries = [self._summary(one, offer=versus is None) for one in models.values()]
         shown = [shorten(name) for name in models]
         chosen = 0 if versus is None else versus["ranking"][0]
         call, about_call = _python_call(self.evaluation)
         if self.command:
             call, about_call = shorten(self.command, COMMAND_SHOWN), ""
         data = page_data(models)
+        specs = data["models"][chosen]["specs"]
+        figures = _figures(data["models"])
+        data["models"] = crowded(data["models"])
         data["page"] = {
             "chosen": chosen,
             "phrases": PHRASES,
@@ -150,7 +156,7 @@ class Report:
             "names": shown,
             "name_in_title": NAME_IN_TITLE,
             "most_odds": BIASED_ODDS,
-            "summaries": summaries,
+            "summaries": read_by_script(summaries),
             "comparison": versus,
             "shown": {"alpha": ALPHA_METRICS, "threshold": THRESHOLD_METRICS},
         }
@@ -168,7 +174,8 @@ class Report:
                 versus=versus,
                 chosen=chosen,
                 data=data,
-                figures=_figures(data["models"]),
+                figures=figures,
+                specs=specs,
                 fixed={key for one in models.values() for key in one if is_fixed(key)},
                 has_truth=bool(self.truth),
                 call=call,
@@ -181,6 +188,13 @@ class Report:
             )
         )
         return page
+
+    def _summary(self, evaluation: Evaluation, offer: bool = True) -> dict[str, Any]:
+        summary = summarize(evaluation, truth=self.truth, offer=offer)
+        step = summary["next_step"]
+        if self.plan_command and step["code"] in PLANNED:
+            step["command"] = self.plan_command
+        return summary
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that the page says as plain values, ready for JSON.
@@ -196,7 +210,7 @@ class Report:
             models, versus = result.evaluations, summarize_comparison(result)
         else:
             models = {"": result}
-        summaries = {name: summarize(one, truth=self.truth) for name, one in models.items()}
+        summaries = {name: self._summary(one) for name, one in models.items()}
         if self.plan_command:
             for summary in summaries.values():
                 if summary["audit"]["offer"]:

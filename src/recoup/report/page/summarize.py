@@ -13,6 +13,7 @@ from recoup._core.registry import registered
 from recoup._core.results import to_plain
 from recoup._core.text import say_p, show_count, show_digits, show_percent, show_range
 from recoup.evaluation import Estimate, Evaluation
+from recoup.evaluation.next_step import CHANCE
 from recoup.evaluation.operating_points import points_at
 from recoup.metrics.spec import HEADINGS, metric_spec
 from recoup.report.page.audited import answers_in_words, audit_of, cases_of
@@ -22,7 +23,6 @@ from recoup.selection.how_labeled import SAID
 
 __all__ = ["data_digest", "in_short", "sentences", "summarize"]
 
-CHANCE = 0.05
 N_POINTS = 10
 SOURCES = {
     "roc_auc": "AUC and balanced accuracy: Jain, White, Radivojac (2017), Recovering true "
@@ -36,7 +36,7 @@ SOURCES = {
 
 
 def summarize(
-    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
+    evaluation: Evaluation, *, truth: Mapping[str, float] | None = None, offer: bool = True
 ) -> dict[str, Any]:
     """Say what an evaluation found.
 
@@ -46,12 +46,15 @@ def summarize(
         What :func:`recoup.evaluate` returned.
     truth : mapping of str to float, optional
         True values by metric key, where they are known.
+    offer : bool, default=True
+        Whether to say what checking rows by hand would tell, which takes a while.
 
     Returns
     -------
     dict
         Ready for JSON. ``verdict`` is the answer in short
-        (:func:`~recoup.report.page.verdict.verdict`), ``sentences`` a list of plain sentences;
+        (:func:`~recoup.report.page.verdict.verdict`), ``next_step`` what to do next, with its
+        code and command, ``sentences`` a list of plain sentences;
         ``audit`` what rows checked by hand tell, or would tell
         (:func:`~recoup.report.page.audited.audit_of`);
         ``groups`` the metrics with their PU and recovered values, intervals and bounds; ``points``
@@ -66,7 +69,8 @@ def summarize(
             "sentences": sentences(evaluation),
             "settings": _settings(evaluation),
             "verdict": verdict(evaluation),
-            "audit": audit_of(evaluation),
+            "next_step": evaluation.next_step.to_dict(),
+            "audit": audit_of(evaluation, offer),
             **_assumption(evaluation),
             "groups": _groups(evaluation, truth or {}),
             "points": _points(evaluation),
@@ -95,14 +99,15 @@ def in_short(evaluation: Evaluation, *, truth: Mapping[str, float] | None = None
     Returns
     -------
     dict
-        ``groups``, ``sentences`` and ``notes`` of :func:`summarize`, and the ``light`` of its
-        verdict.
+        ``groups``, ``sentences``, ``next_step`` and ``notes`` of :func:`summarize`, and the
+        ``light`` of its verdict.
     """
     summary: dict[str, Any] = to_plain(
         {
             "groups": _groups(evaluation, truth or {}),
             "sentences": sentences(evaluation),
             "light": light_of(evaluation),
+            "next_step": evaluation.next_step.to_dict(),
             "notes": list(map(str, evaluation.notes)),
         }
     )

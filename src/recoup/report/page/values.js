@@ -18,6 +18,12 @@ const Values = (() => {
     return Float64Array.from(new ARRAYS[packed.type](bytes.buffer));
   }
 
+  // Shares that a page of many models holds as whole steps; the step after the last is missing.
+  function unpackShares(packed) {
+    if (Array.isArray(packed)) return packed;
+    return Array.from(unpack(packed), (step) => (step > packed.steps ? null : step / packed.steps));
+  }
+
   // Rows of each group, known negatives apart, with their squared weights: without weights, the rows.
   function groupsOf(labeled, unlabeled, squares, known) {
     const group = (rows, square = rows) => ({
@@ -268,6 +274,7 @@ const Values = (() => {
     reversed,
     sum,
     unpack,
+    unpackShares,
     countsOf,
     readTable,
     cumulated,
