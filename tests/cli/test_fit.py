@@ -95,6 +95,20 @@ def test_it_ends_with_its_quality_on_rows_that_it_did_not_see(folder):
     assert "recovered" not in run(*command, *learner, "--no-quality").stdout
 
 
+def test_quality_is_known_where_few_held_out_rows_have_a_label(folder):
+    frame = pd.read_parquet(folder / "train.parquet")
+    labeled = frame.index[frame["flag"] == 1]
+    frame.loc[labeled[40:], "flag"] = 0
+    frame.to_parquet(folder / "few.parquet")
+    learner = ("--learner", "bagging-pu", "--set", "n_estimators=5", "--out", folder / "few")
+    command = ("fit", folder / "few.parquet", "--label", "flag", *learner, "--json")
+    measured = json.loads(run(*command).stdout)["quality"]
+    low, high = measured["AUC interval"]
+    # Eight labels are held out; alpha comes from all rows, and what is not known of it counts.
+    assert 0.5 < low < measured["AUC"] <= high <= 1
+    assert high - low > 0.1
+
+
 def test_words_and_gaps_that_were_not_seen_are_no_obstacle(folder):
     frame, _ = rows(50, 2)
     frame.loc[:4, "country"] = "elsewhere"
@@ -140,7 +154,8 @@ def test_by_default_learners_are_tried_and_the_result_is_judged_on_other_rows(fo
     command = ("fit", folder / "train.parquet", "--label", "flag", "--alpha", "0.25", "--out", out)
     found = json.loads(run(*command, *few, "--scores", oof, "--json").stdout)
     assert found["learner"] == "auto-pu"
-    assert 0.9 < found["held-out AUC"] <= 1
+    assert 0.9 < found["quality"]["AUC"] <= 1
+    assert found["quality"]["measured on"] == "cross-fitted"
     scores = pd.read_parquet(oof)["score"]
     assert np.allclose(scores, learners.load(out).oof_probabilities_)
 

@@ -52,9 +52,12 @@ def held_out_quality(
             called = _called(judge, X[left_out])
         else:
             rows, how, called = (s, out_of_fold), "cross-fitted", None
-        known = getattr(model, "alpha_", None)
-        alpha = "estimate" if known is None else float(known)
-        auc = evaluate(*rows, alpha=alpha, scheme=scheme)["roc_auc"]
+        auc = evaluate(
+            *rows,
+            alpha=_alpha(model, X, s, rows[0], seed),
+            scheme=scheme,
+            scored="once" if out_of_fold is None else "crossfit",
+        )["roc_auc"]
         facts |= {
             "measured on": how,
             "AUC": float(auc.recovered),
@@ -86,6 +89,19 @@ def quality_sentence(facts: dict[str, Any]) -> str:
     if "called positive" in facts:
         said += f"; {show_percent(round(facts['called positive'], 3))} of them called positive"
     return f"{said}."
+
+
+def _alpha(model: Any, X: Any, s: Any, judged: Any, seed: int) -> Any:
+    """Return what is known of alpha, its uncertainty included; from all rows if few are judged."""
+    from recoup.priors import estimate
+    from recoup.priors.base import MIN_LABELED, MIN_UNLABELED
+
+    for known in (getattr(model, "prior_", None), getattr(model, "alpha_", None)):
+        if known is not None:
+            return known
+    if (judged == 1).sum() >= MIN_LABELED and (judged == 0).sum() >= MIN_UNLABELED:
+        return "estimate"
+    return estimate(s, X=X, random_state=seed)
 
 
 def _scores(model: Any, X: Any) -> Any:

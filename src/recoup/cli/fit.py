@@ -249,10 +249,6 @@ def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     facts["columns"] = names
     if model.alpha_ is not None:
         facts["alpha"] = round(float(model.alpha_), 4)
-    if hasattr(model, "report_"):
-        facts["held-out AUC"] = round(float(model.report_.auc), 4)
-        facts["held-out AUC, low"] = round(float(model.report_.auc_low), 4)
-        facts["held-out AUC, high"] = round(float(model.report_.auc_high), 4)
     if hasattr(model, "best_epoch_"):
         facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
     return facts

@@ -492,8 +492,8 @@ const Tables = (() => {
   }
 
   // Mean ranks, and how each learner fares against the baseline.
-  /** @type {(parent: HTMLElement, rows: any[]) => void} */
-  function standing(parent, rows) {
+  /** @type {(parent: HTMLElement, rows: any[], label: string) => void} */
+  function standing(parent, rows, label) {
     /** @type {(key: string, title: string, places: number) => Column} */
     const number = (key, title, places) => ({
       key,
@@ -517,12 +517,14 @@ const Tables = (() => {
           show: ({ lower, upper }) =>
             Number.isFinite(lower) ? `${Words.fixed(lower, 2)} to ${Words.fixed(upper, 2)}` : DASH,
         },
+        number("mean", "Mean", 1),
         ...["Wins", "Ties", "Losses"]
           .filter(() => base)
           .map((word) => number(word.toLowerCase(), word, 0)),
       ],
       caption: [
         "The range is that of the mean rank when seeds are drawn again.",
+        `The mean is that of ${label}, in percent, over all finished runs.`,
         base && "Wins, ties and losses count datasets on which the mean is above, at or below",
         base && `that of ${base}.`,
       ]

@@ -442,10 +442,17 @@ const Views = (() => {
       return empty(parent, "Ranks need at least two learners with results on the same datasets.");
     }
     const { difference, joined, friedman, blocks } = standing;
+    const means = new Map(
+      Runs.groups(Runs.select(chosen), ["learner"]).map(({ learner, runs }) => [
+        learner,
+        100 * Runs.average(chosen.metric, runs).mean,
+      ]),
+    );
     const rows = standing.ranks.map(({ learner, rank, lower, upper }) => {
       const family = Runs.familyOf.get(learner) ?? "";
       const duels = standing.tally.get(learner) ?? { wins: null, ties: null, losses: null };
-      return { learner, family, rank, lower, upper, ...duels };
+      const mean = means.get(learner) ?? NaN;
+      return { learner, family, rank, lower, upper, ...duels, mean };
     });
     const drawn = difference === null ? NaN : difference;
     const words = [...standing.notes];
@@ -470,7 +477,17 @@ const Views = (() => {
       title: `Mean ranks by ${label} over ${blocks} dataset${blocks === 1 ? "" : "s"}`,
       caption: words.join(" "),
       numbers: {
-        columns: ["learner", "family", "mean_rank", "lower", "upper", "wins", "ties", "losses"],
+        columns: [
+          "learner",
+          "family",
+          "mean_rank",
+          "lower",
+          "upper",
+          "wins",
+          "ties",
+          "losses",
+          "mean",
+        ],
         rows: rows.map((row) => Object.values(row)),
       },
       draw: (figure) =>
@@ -489,7 +506,7 @@ const Views = (() => {
     });
     const card = html("div", { class: "narrow" });
     parent.append(card);
-    Tables.standing(card, rows);
+    Tables.standing(card, rows, label);
     const reference = referenceIn(chosen, label);
     if (reference) card.append(html("p", { id: "reference" }, reference));
     if (standing.leftOut.length) card.append(notRanked(standing.leftOut));
