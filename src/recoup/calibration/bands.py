@@ -88,8 +88,6 @@ def chance_bands(
     table = table.thin(N_KNOTS)
     counts = _counts(table)
     center, shift = _curve(table, counts, prior.alpha, prior.beta, scheme)
-    # No chance is surer than half a row among all.
-    surest = float(np.log(2 * counts.rows.sum()))
     groups = [[(center, shift)]]
     if answers is not None:
         center = _answered(center, table, answers)
@@ -100,21 +98,50 @@ def chance_bands(
         groups = [
             [_curve(table, counts, alpha, prior.beta, scheme)] for alpha in set(prior.corners())
         ]
-    bands = []
-    for moved in (True, False):
-        bands.append(
-            _band(
-                np.clip(
-                    center.center + moved * shift, -surest if moved * shift > 0 else None, surest
-                ),
-                [
-                    [replace(curve, center=curve.center + moved * by) for curve, by in group]
-                    for group in groups
-                ],
-                confidence,
-            )
+    bands = [
+        _band(
+            _not_too_sure(center.center, moved, counts),
+            [
+                [replace(one, center=one.center + (by if moved else 0.0)) for one, by in group]
+                for group in groups
+            ],
+            confidence,
         )
+        for moved in (shift, 0.0)
+    ]
     return table, bands[0], bands[1]
+
+
+def chance_knots(table: ScoreTable, alpha: float, scheme: Scheme) -> tuple[FloatArray, FloatArray]:
+    """Return scores and the chances there that a row of the population is positive; no limits.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows, no known negatives among them.
+    alpha : float
+        Share of positives among the unlabeled rows.
+    scheme : {"single-sample", "case-control"}
+        Whether the population is all rows, or the unlabeled rows alone.
+
+    Returns
+    -------
+    scores, chances : ndarray of shape (n_knots,)
+        Both rise.
+    """
+    from scipy.special import expit
+
+    table = table.thin(N_KNOTS)
+    counts = _counts(table)
+    curve, shift = _curve(table, counts, alpha, 1.0, scheme)
+    return table.centers, expit(_not_too_sure(curve.center, shift, counts))
+
+
+def _not_too_sure(logits: FloatArray, shift: float, counts: Counts) -> FloatArray:
+    """Shift logits to those of the population; none is surer than half a row among all."""
+    surest = float(np.log(2 * counts.rows.sum()))
+    # Where alpha is next to nothing, so are the chances of unlabeled rows.
+    return np.clip(logits + shift, -surest if shift else None, surest)
 
 
 def _counts(table: ScoreTable) -> Counts:
