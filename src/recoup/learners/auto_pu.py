@@ -167,9 +167,9 @@ class AutoPU(PULearner):
     function is that less ``threshold_``.
 
     Probabilities rise with the combined score and have the right mean: the share of labels, divided
-    by that of the positives that are labeled, along the curve of :func:`recoup.calibrate`. They rest on labels being a random
-    sample of the positives. Rows above one half are rather positive than not: where classes
-    overlap, they are fewer than alpha says.
+    by that of the positives that are labeled, along the curve of :func:`recoup.calibrate`. They
+    rest on labels being a random sample of the positives. Rows above one half are rather positive
+    than not: where classes overlap, they are fewer than alpha says.
 
     The weight of a candidate falls with its gap to the best one in units of twice the gap's
     standard error, from cross-fitted areas between labeled and unlabeled rows. So weights are the
