@@ -35,7 +35,7 @@ rows) at most 1.1 times those by true classes, as the mean over the problems of 
 alpha known in all problems, and with alpha estimated in those whose estimate errs by at most 0.03.
 An error of alpha moves the mean chance, so that no curve can have a calibration error below it: the
 last column takes that off, `(ECE - |error of alpha| x share of unlabeled rows) / ECE by true
-classes`.
+classes`, a generous reading, for the two kinds of error partly cancel.
 """
 
 
@@ -207,8 +207,8 @@ def _limits(limits: dict[str, Any]) -> str:
     )
     parts = [
         f"Share of rows whose chance the 95% limits hold, where it is known: means over "
-        f"{limits['simulations']} simulations each, whose own errors are up to 0.03. An estimate "
-        f"of alpha errs by 0.03 there, and its draws say so.\n",
+        f"{limits['simulations']} simulations each, so that cells err by a few hundredths. An "
+        f"estimate of alpha errs by 0.03 there, and its draws say so.\n",
         _table(header, lines),
     ]
     for name in ("known", "unsure"):
