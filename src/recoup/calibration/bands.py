@@ -9,7 +9,7 @@ import numpy as np
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.calibration.answered_line import answered_line
-from recoup.calibration.curve import Counts, LogitCurve, fitted_curve
+from recoup.calibration.curve import LabelCounts, LogitCurve, fitted_curve
 from recoup.calibration.label_odds import LabelOdds
 from recoup.metrics.intervals import tails
 from recoup.scores.table import ScoreTable
@@ -24,7 +24,7 @@ PRIOR_WEIGHTS = (4.0, 40.0, 400.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class ChanceBand:
     """Chances and their limits, rising.
 
     Parameters
@@ -63,7 +63,7 @@ class Answers:
 
 def chance_bands(
     table: ScoreTable, prior: Prior, scheme: Scheme, confidence: float, answers: Answers | None
-) -> tuple[ScoreTable, Band, Band]:
+) -> tuple[ScoreTable, ChanceBand, ChanceBand]:
     """Return the scores of knots as a table, chances of any row, and of one without a label.
 
     Parameters
@@ -83,7 +83,7 @@ def chance_bands(
     -------
     table : ScoreTable
         Thinned.
-    population, unlabeled : Band
+    population, unlabeled : ChanceBand
     """
     table = table.thin(N_KNOTS)
     counts = _counts(table)
@@ -137,25 +137,25 @@ def chance_knots(table: ScoreTable, alpha: float, scheme: Scheme) -> tuple[Float
     return table.centers, expit(_not_too_sure(curve.center, shift, counts))
 
 
-def _not_too_sure(logits: FloatArray, shift: float, counts: Counts) -> FloatArray:
+def _not_too_sure(logits: FloatArray, shift: float, counts: LabelCounts) -> FloatArray:
     """Shift logits to those of the population; none is surer than half a row among all."""
     surest = float(np.log(2 * counts.rows.sum()))
     # Where alpha is next to nothing, so are the chances of unlabeled rows.
     return np.clip(logits + shift, -surest if shift else None, surest)
 
 
-def _counts(table: ScoreTable) -> Counts:
+def _counts(table: ScoreTable) -> LabelCounts:
     """Scale weighted rows to as many as say the same."""
     sizes = table.effective_sizes
     labeled, unlabeled = (
         np.asarray(column, float) * (size / column.sum())
         for column, size in zip((table.labeled, table.unlabeled), sizes, strict=True)
     )
-    return Counts(labeled, unlabeled)
+    return LabelCounts(labeled, unlabeled)
 
 
 def _curve(
-    table: ScoreTable, counts: Counts, alpha: float, beta: float, scheme: Scheme
+    table: ScoreTable, counts: LabelCounts, alpha: float, beta: float, scheme: Scheme
 ) -> tuple[LogitCurve, float]:
     """Return the logits of unlabeled rows, and what to add for any row."""
     # The likelihood is that of rows of equal weight; the population is that of the rows themselves.
@@ -195,7 +195,7 @@ def _some_pairs(prior: Prior) -> list[tuple[float, float]]:
     return list(zip(alphas.tolist(), betas.tolist(), strict=True))
 
 
-def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float) -> Band:
+def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float) -> ChanceBand:
     """Set limits around logits: of a mixture in each group, the widest of all groups."""
     from scipy.special import expit
 
@@ -207,7 +207,7 @@ def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float)
     low, high = np.minimum(low, center), np.maximum(high, center)
     lower, upper = expit(low), expit(high)
     lower[lower < NOTHING], upper[1 - upper < NOTHING] = 0.0, 1.0
-    return Band(expit(center), lower, upper)
+    return ChanceBand(expit(center), lower, upper)
 
 
 def _mixture_quantile(curves: list[LogitCurve], share: float) -> FloatArray:

@@ -59,11 +59,11 @@ class RunResult:
     @property
     def suspects(self) -> Suspects:
         """The unlabeled rows that are called positive, at least a hundred, by position."""
-        from recoup.calibration.calibrate import calibration_of
+        from recoup.calibration.calibrate import calibrate_counted
         from recoup.calibration.suspects import listed_suspects
 
         one, s = self.evaluation, self.table.s
-        calibration = calibration_of(one.given.counts, one.prior, one.scheme, one.confidence)
+        calibration = calibrate_counted(one.given.counts, one.prior, one.scheme, one.confidence)
         top = min(max(self.n_called, CHECKED_ROWS), MOST_SUSPECTS)
         return listed_suspects(s == 1, s == 0, self.probabilities, calibration, top)
 
