@@ -35,7 +35,7 @@ rows) at most 1.1 times those by true classes, as the mean over the problems of 
 alpha known in all problems, and with alpha estimated in those whose estimate errs by at most 0.03.
 An error of alpha moves the mean chance, so that no curve can have a calibration error below it: the
 last column takes that off, `(ECE - |error of alpha| x share of unlabeled rows) / ECE by true
-classes`.
+classes`, a generous reading, for the two kinds of error partly cancel.
 """
 
 
@@ -121,7 +121,7 @@ def _datasets(rows: list[dict[str, Any]], near: list[dict[str, Any]]) -> str:
     for name, pair in known.items():
         cells = [name, *map(_marked, pair)]
         if name in estimated:
-            rest = np.mean([beyond_alpha(row) for row in near if row["dataset"] == name])
+            rest = float(np.mean([beyond_alpha(row) for row in near if row["dataset"] == name]))
             cells += [*map(_marked, estimated[name]), _marked(rest)]
         else:
             cells += ["none so near", "", ""]
@@ -207,8 +207,8 @@ def _limits(limits: dict[str, Any]) -> str:
     )
     parts = [
         f"Share of rows whose chance the 95% limits hold, where it is known: means over "
-        f"{limits['simulations']} simulations each, whose own errors are up to 0.03. An estimate "
-        f"of alpha errs by 0.03 there, and its draws say so.\n",
+        f"{limits['simulations']} simulations each, so that cells err by a few hundredths. An "
+        f"estimate of alpha errs by 0.03 there, and its draws say so.\n",
         _table(header, lines),
     ]
     for name in ("known", "unsure"):
@@ -228,7 +228,7 @@ def _limits(limits: dict[str, Any]) -> str:
         f"({real[int(held.argmin())]['dataset']}). Limits are made for smooth curves; where "
         f"chances rise by steps, they hold fewer rows than they say.\n"
     )
-    header = (
+    names = (
         *("Labels favor high scores", "Scores", "Held by labels alone", "With 200 checks"),
         *("Error by labels alone", "With 200 checks", "Width"),
     )
@@ -244,7 +244,7 @@ def _limits(limits: dict[str, Any]) -> str:
     parts += [
         "With rows checked by hand, 3,000 rows, a fifth of them positive, 0.3 of these labeled, "
         "alpha known to 0.03 (root mean squared error of the chances):\n",
-        _table(header, lines),
+        _table(names, lines),
         "Checks mend limits that biased labels break, though not all the way where the bias bends "
         "the curve in ways that a line through logits does not follow. Where labels are random or "
         "nearly so, they add error of their own to an alpha that is known so well.\n",

@@ -9,7 +9,7 @@ import numpy as np
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior
 from recoup.calibration.answered_line import answered_line
-from recoup.calibration.curve import Counts, LogitCurve, fitted_curve
+from recoup.calibration.curve import LabelCounts, LogitCurve, fitted_curve
 from recoup.calibration.label_odds import LabelOdds
 from recoup.metrics.intervals import tails
 from recoup.scores.table import ScoreTable
@@ -24,7 +24,7 @@ PRIOR_WEIGHTS = (4.0, 40.0, 400.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class ChanceBand:
     """Chances and their limits, rising.
 
     Parameters
@@ -63,7 +63,7 @@ class Answers:
 
 def chance_bands(
     table: ScoreTable, prior: Prior, scheme: Scheme, confidence: float, answers: Answers | None
-) -> tuple[ScoreTable, Band, Band]:
+) -> tuple[ScoreTable, ChanceBand, ChanceBand]:
     """Return the scores of knots as a table, chances of any row, and of one without a label.
 
     Parameters
@@ -83,13 +83,11 @@ def chance_bands(
     -------
     table : ScoreTable
         Thinned.
-    population, unlabeled : Band
+    population, unlabeled : ChanceBand
     """
     table = table.thin(N_KNOTS)
     counts = _counts(table)
     center, shift = _curve(table, counts, prior.alpha, prior.beta, scheme)
-    # No chance is surer than half a row among all.
-    surest = float(np.log(2 * counts.rows.sum()))
     groups = [[(center, shift)]]
     if answers is not None:
         center = _answered(center, table, answers)
@@ -100,35 +98,64 @@ def chance_bands(
         groups = [
             [_curve(table, counts, alpha, prior.beta, scheme)] for alpha in set(prior.corners())
         ]
-    bands = []
-    for moved in (True, False):
-        bands.append(
-            _band(
-                np.clip(
-                    center.center + moved * shift, -surest if moved * shift > 0 else None, surest
-                ),
-                [
-                    [replace(curve, center=curve.center + moved * by) for curve, by in group]
-                    for group in groups
-                ],
-                confidence,
-            )
+    bands = [
+        _band(
+            _not_too_sure(center.center, moved, counts),
+            [
+                [replace(one, center=one.center + (by if moved else 0.0)) for one, by in group]
+                for group in groups
+            ],
+            confidence,
         )
+        for moved in (shift, 0.0)
+    ]
     return table, bands[0], bands[1]
 
 
-def _counts(table: ScoreTable) -> Counts:
+def chance_knots(table: ScoreTable, alpha: float, scheme: Scheme) -> tuple[FloatArray, FloatArray]:
+    """Return scores and the chances there that a row of the population is positive; no limits.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows, no known negatives among them.
+    alpha : float
+        Share of positives among the unlabeled rows.
+    scheme : {"single-sample", "case-control"}
+        Whether the population is all rows, or the unlabeled rows alone.
+
+    Returns
+    -------
+    scores, chances : ndarray of shape (n_knots,)
+        Both rise.
+    """
+    from scipy.special import expit
+
+    table = table.thin(N_KNOTS)
+    counts = _counts(table)
+    curve, shift = _curve(table, counts, alpha, 1.0, scheme)
+    return table.centers, expit(_not_too_sure(curve.center, shift, counts))
+
+
+def _not_too_sure(logits: FloatArray, shift: float, counts: LabelCounts) -> FloatArray:
+    """Shift logits to those of the population; none is surer than half a row among all."""
+    surest = float(np.log(2 * counts.rows.sum()))
+    # Where alpha is next to nothing, so are the chances of unlabeled rows.
+    return np.clip(logits + shift, -surest if shift else None, surest)
+
+
+def _counts(table: ScoreTable) -> LabelCounts:
     """Scale weighted rows to as many as say the same."""
     sizes = table.effective_sizes
     labeled, unlabeled = (
         np.asarray(column, float) * (size / column.sum())
         for column, size in zip((table.labeled, table.unlabeled), sizes, strict=True)
     )
-    return Counts(labeled, unlabeled)
+    return LabelCounts(labeled, unlabeled)
 
 
 def _curve(
-    table: ScoreTable, counts: Counts, alpha: float, beta: float, scheme: Scheme
+    table: ScoreTable, counts: LabelCounts, alpha: float, beta: float, scheme: Scheme
 ) -> tuple[LogitCurve, float]:
     """Return the logits of unlabeled rows, and what to add for any row."""
     # The likelihood is that of rows of equal weight; the population is that of the rows themselves.
@@ -168,7 +195,7 @@ def _some_pairs(prior: Prior) -> list[tuple[float, float]]:
     return list(zip(alphas.tolist(), betas.tolist(), strict=True))
 
 
-def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float) -> Band:
+def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float) -> ChanceBand:
     """Set limits around logits: of a mixture in each group, the widest of all groups."""
     from scipy.special import expit
 
@@ -180,7 +207,7 @@ def _band(center: FloatArray, groups: list[list[LogitCurve]], confidence: float)
     low, high = np.minimum(low, center), np.maximum(high, center)
     lower, upper = expit(low), expit(high)
     lower[lower < NOTHING], upper[1 - upper < NOTHING] = 0.0, 1.0
-    return Band(expit(center), lower, upper)
+    return ChanceBand(expit(center), lower, upper)
 
 
 def _mixture_quantile(curves: list[LogitCurve], share: float) -> FloatArray:

@@ -14,7 +14,7 @@ from recoup._core.notes import Note
 from recoup._core.prior import Prior, estimation_method, prior_notes
 from recoup._core.random import RandomState, as_seed
 from recoup._core.text import show_digits
-from recoup.calibration.bands import Answers, Band, chance_bands
+from recoup.calibration.bands import Answers, ChanceBand, chance_bands
 from recoup.calibration.results import Calibration
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.feasible import feasible_kappas
@@ -107,10 +107,10 @@ def calibrate(
     answers = None
     if audit is not None:
         answers = Answers(*audit.weighted_answers(s, scores, caller=caller))
-    return calibration_of(table, prior, scheme, confidence, answers)
+    return calibrate_counted(table, prior, scheme, confidence, answers)
 
 
-def calibration_of(
+def calibrate_counted(
     table: ScoreTable,
     prior: Prior,
     scheme: Scheme,
@@ -144,7 +144,7 @@ def calibration_of(
         alone = table.with_negatives_folded_in("case-control")
         found, _, band = chance_bands(alone, prior, scheme, confidence, answers)
         curves = (band.center, band.lower, band.upper)
-        unlabeled = Band(*(np.interp(knots.centers, found.centers, one) for one in curves))
+        unlabeled = ChanceBand(*(np.interp(knots.centers, found.centers, one) for one in curves))
     low, high = prior.range
     scores = knots.centers.copy()
     if len(scores) > 1:  # what lies beyond is new

@@ -27,7 +27,7 @@ MOST_STEPS, LONGEST_STEP, ENOUGH = 60, 4.0, 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class LabelCounts:
     """Rows at each score, ascending.
 
     Parameters
@@ -74,12 +74,12 @@ class LogitCurve:
     error: FloatArray
 
 
-def fitted_curve(counts: Counts, alpha: float, odds: LabelOdds) -> LogitCurve:
+def fitted_curve(counts: LabelCounts, alpha: float, odds: LabelOdds) -> LogitCurve:
     """Return the logit of the chance that an unlabeled row at each score is positive.
 
     Parameters
     ----------
-    counts : Counts
+    counts : LabelCounts
         Rows at each score.
     alpha : float
         Share of positives among the unlabeled rows, which the mean of the chances has but for
@@ -117,7 +117,7 @@ class _Spline:
 
     Parameters
     ----------
-    counts : Counts
+    counts : LabelCounts
         Rows at each score.
     alpha : float
         Share of positives among the unlabeled rows, inside (0, 1).
@@ -129,14 +129,14 @@ class _Spline:
         Where each B-spline is largest.
     """
 
-    counts: Counts
+    counts: LabelCounts
     alpha: float
     odds: LabelOdds
     design: FloatArray
     tops: FloatArray
 
     @classmethod
-    def over(cls, counts: Counts, alpha: float, odds: LabelOdds) -> _Spline:
+    def over(cls, counts: LabelCounts, alpha: float, odds: LabelOdds) -> _Spline:
         from scipy.interpolate import BSpline
 
         low, high = float(counts.places[0]), float(counts.places[-1])

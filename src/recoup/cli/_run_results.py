@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +57,16 @@ class RunResult:
     evaluation: Evaluation
     doubt: str
 
-    def suspects(self, ids: Any) -> Suspects:
-        """Return the unlabeled rows that are called positive, at least a hundred, by name."""
-        from recoup.calibration.calibrate import calibration_of
+    @property
+    def suspects(self) -> Suspects:
+        """The unlabeled rows that are called positive, at least a hundred, by position."""
+        from recoup.calibration.calibrate import calibrate_counted
         from recoup.calibration.suspects import listed_suspects
 
         one, s = self.evaluation, self.table.s
-        calibration = calibration_of(one.given.counts, one.prior, one.scheme, one.confidence)
+        calibration = calibrate_counted(one.given.counts, one.prior, one.scheme, one.confidence)
         top = min(max(self.n_called, FEWEST_SUSPECTS), MOST_SUSPECTS)
-        return listed_suspects(s == 1, s == 0, self.probabilities, calibration, top, ids)
+        return listed_suspects(s == 1, s == 0, self.probabilities, calibration, top)
 
     @property
     def n_called(self) -> int:
@@ -243,13 +244,14 @@ def write_results(
     folds = getattr(found.learner, "oof_folds_", None)
     if folds is not None:
         columns["fold"] = pa.chunked_array([pa.array(np.asarray(folds))])
-    ids = np.empty(len(table.s), object)
-    ids[:] = columns["id"].to_pylist()
-    suspects = found.suspects(ids).columns(for_spreadsheet=True)
+    suspects = found.suspects
+    ids = np.empty(len(suspects), object)
+    ids[:] = columns["id"].take(pa.array(suspects.rows)).to_pylist()
+    suspects = replace(suspects, ids=ids)
     write_together(
         {
             out / SCORES: pa.table(columns),
-            out / SUSPECTS: pa.table(suspects),
+            out / SUSPECTS: pa.table(suspects.columns(for_spreadsheet=True)),
         }
     )
     plan = None

@@ -151,7 +151,11 @@ def _named_columns(file: str, *names: str | None) -> dict[str | None, Any]:
     table = read_table(file)
     found: dict[str | None, Any] = {}
     for name in wanted:
-        cells = table.typed(name).to_pylist()
+        # Dates and the like are named as they are written.
+        cells = [
+            one if one is None or isinstance(one, str | int | float) else str(one)
+            for one in table.typed(name).to_pylist()
+        ]
         found[name] = np.empty(len(cells), object)
         found[name][:] = cells
     return found

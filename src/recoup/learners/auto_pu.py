@@ -98,7 +98,7 @@ class AutoPU(PULearner):
         scores, or else those of five more fits. Where there are none, training rows have to do.
     probabilities : {"own", "calibrated"}, default="own"
         What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
-        a logistic function of the score, or those that isotonic regression of the labels on the
+        a logistic function of the score, or those that a smooth rising curve of the labels over the
         scores gives, turned by alpha into chances to be positive. The scores are those of the same
         unseen rows.
     guard : {"retry", "warn", "off"}, default="retry"
@@ -167,10 +167,9 @@ class AutoPU(PULearner):
     function is that less ``threshold_``.
 
     Probabilities rise with the combined score and have the right mean: the share of labels, divided
-    by that of the positives that are labeled, by isotonic regression where labels are many, and by
-    a logistic curve in the logit of the rank where they are few. They rest on labels being a random
-    sample of the positives. Rows above one half are rather positive than not: where classes
-    overlap, they are fewer than alpha says.
+    by that of the positives that are labeled, along the curve of :func:`recoup.calibrate`. They
+    rest on labels being a random sample of the positives. Rows above one half are rather positive
+    than not: where classes overlap, they are fewer than alpha says.
 
     The weight of a candidate falls with its gap to the best one in units of twice the gap's
     standard error, from cross-fitted areas between labeled and unlabeled rows. So weights are the

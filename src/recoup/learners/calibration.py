@@ -1,4 +1,4 @@
-"""From scores to the chance to be positive, by isotonic regression of the labels on the scores."""
+"""From scores of a learner to the chance of a label, and to that of being positive."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from recoup._core.checks import FloatArray, Scheme
-from recoup.learners._training.population import Population
+from recoup.calibration.bands import chance_knots
 from recoup.learners.cut import HonestScores
+from recoup.scores.table import ScoreTable
 
 # How far logits go on to rise beyond the first and the last knot, so that no ranks are lost there.
 BEYOND = 0.1
@@ -57,7 +58,7 @@ def label_logits(knots: FloatArray, scores: FloatArray) -> FloatArray:
 def pu_knots(honest: HonestScores, alpha: float, scheme: Scheme) -> FloatArray:
     """Return P(y=1 | score) at some scores, from labels alone and alpha.
 
-    Isotonic regression gives P(s=1 | score), and alpha what that says of the class.
+    The curve is that of :func:`recoup.calibrate`, without limits.
 
     Parameters
     ----------
@@ -84,10 +85,8 @@ def pu_knots(honest: HonestScores, alpha: float, scheme: Scheme) -> FloatArray:
     >>> probability(knots, np.array([0.0, 1.0, 2.0])).round(1)
     array([0.1, 0.5, 0.9])
     """
-    n_labeled = int((honest.s == 1).sum())
-    population = Population(alpha, n_labeled, len(honest.s) - n_labeled, scheme)
-    at, values = label_knots(honest.scores, honest.s)
-    return np.vstack([at, population.posterior(values)])
+    table = ScoreTable.from_arrays(honest.s, honest.scores)
+    return np.vstack(chance_knots(table, alpha, scheme))
 
 
 def probability(knots: FloatArray, scores: FloatArray) -> FloatArray:

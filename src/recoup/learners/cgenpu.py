@@ -201,7 +201,7 @@ class CGenPU(GeneratingLearner):
         scores, or else those of five more fits. Where there are none, training rows have to do.
     probabilities : {"own", "calibrated"}, default="own"
         What ``predict_proba`` gives: probabilities of the method itself, which may be no more than
-        a logistic function of the score, or those that isotonic regression of the labels on the
+        a logistic function of the score, or those that a smooth rising curve of the labels over the
         scores gives, turned by alpha into chances to be positive. The scores are those of the same
         unseen rows.
     guard : {"retry", "warn", "off"}, default="retry"
