@@ -28,7 +28,7 @@ SPREAD_SCALE, SHIFT_SCALE = 0.5, 0.5
 TAIL_FREEDOM = 4.0
 SPREADS = np.geomspace(0.03, 2.5, 16)
 # Shifts that are tried, in standard deviations; around the likely ones again, more closely.
-WIDTHS = np.linspace(-4.0, 4.0, 25)
+WIDTHS = np.linspace(-4.0, 4.0, 17)
 ZOOMS = 4
 N_TAILS = 5
 # A flatter distribution of shares would lie at both ends.
