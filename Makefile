@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-groups study-guard study-labels study-priors study-tables train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -27,6 +27,7 @@ help:
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make study-auto    hold auto and its members against known shares where labels are random, on'
 	@echo '                   real datasets of the folder RECOUP_DATA: half an hour'
+	@echo 'make study-groups  measure intervals of groups, in simulations and on Adult: an hour'
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
@@ -66,6 +67,7 @@ docs: $(VENV)/.installed-docs
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.evaluation
 	$(BIN)/python -m tools.speed.audits
+	$(BIN)/python -m tools.speed.groups
 	$(BIN)/python -m tools.speed.bagged_networks
 	$(BIN)/python -m tools.speed.priors
 	$(BIN)/python -m tools.speed.kernel_means
@@ -119,6 +121,11 @@ study-auto: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind study
 	$(BIN)/python -m tools.studies.auto_study score
 	$(BIN)/python -m tools.studies.auto_study run --write docs/auto-study.md
+
+study-groups: data $(VENV)/.installed
+	@mkdir -p $(RECOUP_STUDY)
+	$(BIN)/python -m tools.studies.groups run --out $(RECOUP_STUDY)/groups.json
+	$(BIN)/python -m tools.studies.groups write $(RECOUP_STUDY)/groups.json docs/groups-study.md
 
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md

@@ -204,14 +204,16 @@ def shares_below(rows: FloatArray) -> FloatArray:
     """Share of the rows of each group below each score, half of those at it; one half without."""
     total = rows.sum(axis=-1, keepdims=True)
     below = np.cumsum(rows, axis=-1) - rows / 2
-    return np.divide(below, total, out=np.full_like(rows, 0.5), where=total > 0)
+    found: FloatArray = np.divide(below, total, out=np.full_like(rows, 0.5), where=total > 0)
+    return found
 
 
 def ranked_higher(positives: FloatArray, others: FloatArray) -> FloatArray:
     """Chance that a row of the first kind scores higher than one of the second, by group."""
     total = positives.sum(axis=-1)
     wins = (positives * shares_below(others)).sum(axis=-1)
-    return np.divide(wins, total, out=np.full_like(total, 0.5), where=total > 0)
+    found: FloatArray = np.divide(wins, total, out=np.full_like(total, 0.5), where=total > 0)
+    return found
 
 
 def observed_auc(rows: GroupRows) -> tuple[FloatArray, FloatArray]:

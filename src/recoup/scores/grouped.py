@@ -275,11 +275,12 @@ def _passed(edges: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
     low, high = edges[0], edges[-1]
     scale = STEPS / (high - low) if high > low else 0.0
     if len(scores) < STEPS or not np.isfinite(scale) or scale == 0:
-        return np.searchsorted(edges, scores, side="right")
+        return np.asarray(np.searchsorted(edges, scores, side="right"), np.intp)
 
     def step_of(values: FloatArray) -> NDArray[np.intp]:
         steps = (values - low) * scale
-        return np.clip(steps, 0, STEPS, out=steps).astype(np.intp)
+        places: NDArray[np.intp] = np.clip(steps, 0, STEPS, out=steps).astype(np.intp)
+        return places
 
     inside = np.bincount(step_of(edges), minlength=STEPS + 1)
     passed = np.cumsum(inside)
