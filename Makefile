@@ -10,8 +10,8 @@ WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test check lint pins install-hashed docs fuzz chaos bench reproduce study
-.PHONY: study-audits study-priors study-auto study-probabilities study-labels study-tables
-.PHONY: study-guard train-priors house data clean clean-study system
+.PHONY: study-audits study-priors study-auto study-probabilities study-groups study-labels
+.PHONY: study-tables study-guard train-priors house data clean clean-study system
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -34,6 +34,7 @@ help:
 	@echo '                   of the folder RECOUP_DATA: hours'
 	@echo 'make study-auto    hold auto and its members against known shares where labels are random, on'
 	@echo '                   real datasets of the folder RECOUP_DATA: half an hour'
+	@echo 'make study-groups  measure intervals of groups, in simulations and on Adult: an hour'
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make study-probabilities'
@@ -98,6 +99,7 @@ chaos: $(VENV)/.installed-test
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python -m tools.speed.evaluation
 	$(BIN)/python -m tools.speed.audits
+	$(BIN)/python -m tools.speed.groups
 	$(BIN)/python -m tools.speed.bagged_networks
 	$(BIN)/python -m tools.speed.priors
 	$(BIN)/python -m tools.speed.kernel_means
@@ -157,6 +159,11 @@ study-probabilities: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.probability_tasks score --kind study training
 	$(BIN)/python -m tools.studies.probabilities choose
 	$(BIN)/python -m tools.studies.probabilities run --write docs/probabilities-study.md
+
+study-groups: data $(VENV)/.installed
+	@mkdir -p $(RECOUP_STUDY)
+	$(BIN)/python -m tools.studies.groups run --out $(RECOUP_STUDY)/groups.json
+	$(BIN)/python -m tools.studies.groups write $(RECOUP_STUDY)/groups.json docs/groups-study.md
 
 study-labels: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.biased_labels --write docs/biased-labels-study.md

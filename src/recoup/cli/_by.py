@@ -22,7 +22,7 @@ from recoup.cli._output import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recoup.evaluation import GroupedEvaluation
+    from recoup.evaluation import Estimate, GroupedEvaluation, GroupEstimate
 
 SHOWN = ("precision", "recall", "roc_auc")
 # More groups than this no one reads in a terminal: the worst are shown.
@@ -104,11 +104,11 @@ def _plot(found: GroupedEvaluation, path: Path) -> Path:
 
 
 def _print(console: Console, found: GroupedEvaluation, title: str) -> None:
-    from recoup._core.text import show_count, show_number, show_percent, show_range, show_share
+    from recoup._core.text import show_count, show_percent, show_share
 
     metrics = [found[key] for key in SHOWN]
     names = [metric.label for metric in metrics]
-    columns = ["Group", "Labeled", "Unlabeled", *names, "Own rows"]
+    columns = ["Group", "Labels", *names, "Own"]
     table = make_table(columns, columns[1:], title)
     shown = list(range(len(found)))
     if len(found) > MOST_LINES:
@@ -120,20 +120,14 @@ def _print(console: Console, found: GroupedEvaluation, title: str) -> None:
         table.add_row(
             plain(first.name),
             show_count(first.n_labeled),
-            show_count(first.n_unlabeled),
-            *(
-                f"{show_number(one.recovered)} ({show_range(one.lower, one.upper)})"
-                for one in cells
-            ),
+            *(_with_limits(one) for one in cells),
             show_share(first.own),
         )
     table.add_section()
-    totals = [metric.total for metric in metrics]
     table.add_row(
         plain("all together", "bold"),
         show_count(metrics[0].n_labeled.sum()),
-        show_count(metrics[0].n_unlabeled.sum()),
-        *(f"{show_number(one.recovered)} ({show_range(one.lower, one.upper)})" for one in totals),
+        *(_with_limits(metric.total) for metric in metrics),
         "",
     )
     console.print(table)
@@ -142,11 +136,17 @@ def _print(console: Console, found: GroupedEvaluation, title: str) -> None:
     console.print(
         plain(
             f"Recovered values with {show_percent(found.confidence)} intervals, at threshold "
-            f"{found.threshold:.4g}. Own rows: how much of precision came from the group's own "
+            f"{found.threshold:.4g}. Own: how much of precision came from the group's own "
             f"rows; the rest from what all groups have in common."
         )
     )
     print_notes(console, found.notes)
+
+
+def _with_limits(one: GroupEstimate | Estimate) -> str:
+    from recoup._core.text import show_number, show_range
+
+    return f"{show_number(one.recovered)}\n{show_range(one.lower, one.upper)}"
 
 
 def sentences(found: GroupedEvaluation, n_shown: int) -> list[str]:

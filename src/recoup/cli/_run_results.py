@@ -228,9 +228,9 @@ def write_results(
     from recoup.audit import plan_from
     from recoup.cli._tables import write_together
     from recoup.cli.fit import keep_columns
+    from recoup.evaluation.next_step import CHECKS
     from recoup.learners import save
     from recoup.report import Report
-    from recoup.evaluation.next_step import CHECKS
 
     table = found.table
     columns = {

@@ -324,7 +324,8 @@ def _notes(
         notes.append(
             Note(
                 "small-groups",
-                f"{show_count(few)} of {show_count(len(rows.labeled))} groups have fewer than "
+                f"{show_count(few)} of {show_count(len(rows.labeled))} groups "
+                f"{'has' if few == 1 else 'have'} fewer than "
                 f"{FEW_LABELS} labels: what is said of them comes mostly from what all groups have "
                 f"in common.",
             )

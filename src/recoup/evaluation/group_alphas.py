@@ -213,7 +213,7 @@ def own_estimates(
     enough = (rows.n_labeled >= MIN_LABELED) & (rows.n_unlabeled >= MIN_UNLABELED)
     places = np.flatnonzero(enough)
     found = (_by_network if method in ANY_METHOD else _by_method)(
-        [_table_of(rows, place) for place in places], pooled, _pooled_table(rows)
+        [_table_of(rows, place) for place in places.tolist()], pooled, _pooled_table(rows)
     )
     middle[places], error[places] = _on_logit(found)
     from_pool = 0.0

@@ -397,7 +397,8 @@ def _weighted(values: FloatArray, weights: FloatArray) -> Any:
 
 def _divided(part: Any, whole: Any) -> FloatArray:
     part, whole = np.broadcast_arrays(np.asarray(part, float), np.asarray(whole, float))
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    found: FloatArray = np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    return found
 
 
 def _logits(shares: FloatArray) -> FloatArray:

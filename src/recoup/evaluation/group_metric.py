@@ -233,16 +233,16 @@ class GroupMetric:
         GroupEstimate
         """
         return GroupEstimate(
-            self.groups.keys[place],
-            self.groups.names[place],
-            self.key,
-            *(
-                float(column[place])
-                for column in (
-                    *(self.pu, self.recovered, self.lower, self.upper, self.own),
-                    *(self.n_labeled, self.n_unlabeled),
-                )
-            ),
+            group=self.groups.keys[place],
+            name=self.groups.names[place],
+            key=self.key,
+            pu=float(self.pu[place]),
+            recovered=float(self.recovered[place]),
+            lower=float(self.lower[place]),
+            upper=float(self.upper[place]),
+            own=float(self.own[place]),
+            n_labeled=float(self.n_labeled[place]),
+            n_unlabeled=float(self.n_unlabeled[place]),
             n_checked=int(self.n_checked[place]),
         )
 

@@ -28,7 +28,7 @@ SPREAD_SCALE, SHIFT_SCALE = 0.5, 0.5
 TAIL_FREEDOM = 4.0
 SPREADS = np.geomspace(0.03, 2.5, 16)
 # Shifts that are tried, in standard deviations; around the likely ones again, more closely.
-WIDTHS = np.linspace(-4.0, 4.0, 25)
+WIDTHS = np.linspace(-4.0, 4.0, 17)
 ZOOMS = 4
 N_TAILS = 5
 # A flatter distribution of shares would lie at both ends.
@@ -248,7 +248,7 @@ def _hyper_draws(
     fit: Callable[[FloatArray], FloatArray], n_draws: int, rng: np.random.Generator
 ) -> tuple[_Cells, NDArray[np.intp], FloatArray, FloatArray]:
     """Draw cells of the grid by how well they fit the groups, and values inside of them."""
-    shifts = SHIFT_SCALE * WIDTHS
+    shifts: FloatArray = SHIFT_SCALE * WIDTHS
     for _ in range(ZOOMS):
         chance = _chances(fit(shifts), shifts)
         weights = chance.sum(axis=(0, 1))
@@ -257,7 +257,7 @@ def _hyper_draws(
         step = shifts[1] - shifts[0]
         if deviation > 2 * step:
             break
-        shifts = middle + max(deviation, step / 2) * WIDTHS
+        shifts = np.asarray(middle + max(deviation, step / 2) * WIDTHS, float)
     else:
         chance = _chances(fit(shifts), shifts)
     drawn = rng.choice(chance.size, n_draws, p=chance.ravel())
@@ -275,8 +275,9 @@ def _chances(fit: FloatArray, shifts: FloatArray) -> FloatArray:
     # Spreads are evenly spaced by their logarithm: the density of the half-normal times the step.
     prior = np.log(SPREADS) - (SPREADS / SPREAD_SCALE) ** 2 / 2
     score = fit + prior[:, None] - (shifts / SHIFT_SCALE) ** 2 / 2
-    chance: FloatArray = np.exp(score - score.max())
-    return chance / chance.sum()
+    chance = np.exp(score - score.max())
+    found: FloatArray = chance / chance.sum()
+    return found
 
 
 def _tail_weights() -> FloatArray:

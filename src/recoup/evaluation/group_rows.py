@@ -18,7 +18,7 @@ import numpy as np
 from recoup._core.checks import FloatArray, Scheme
 from recoup.scores.grouped import GroupedTable
 
-ROUNDS = 20
+ROUNDS, SETTLED = 20, 1e-4
 # A center that is noisier than this, on the logit scale, says nothing.
 MOST_NOISE = 4.0
 # Expected positives that stand behind the common label frequency, in groups with few of them.
@@ -171,12 +171,14 @@ def shared_posterior(rows: GroupRows, alpha: float) -> SharedPosterior:
         found = (n_labeled + LABEL_WEIGHT * common) / (
             n_labeled + hidden.sum(axis=1) + LABEL_WEIGHT
         )
-        frequency = np.clip(found, 1e-9, 1 - 1e-9)
+        before, frequency = frequency, np.clip(found, 1e-9, 1 - 1e-9)
         share = _rising(labeled.sum(axis=0) + hidden.sum(axis=0), at_score)
         # Labels do not tell the scale: it is held.
         total = float(share @ at_score)
         if total > 0:
             share = np.minimum(share * wanted / total, 1.0)
+        if np.abs(frequency - before).max() < SETTLED:
+            break
     mean = np.divide(
         (unlabeled * chance).sum(axis=1),
         n_unlabeled,
@@ -202,14 +204,16 @@ def shares_below(rows: FloatArray) -> FloatArray:
     """Share of the rows of each group below each score, half of those at it; one half without."""
     total = rows.sum(axis=-1, keepdims=True)
     below = np.cumsum(rows, axis=-1) - rows / 2
-    return np.divide(below, total, out=np.full_like(rows, 0.5), where=total > 0)
+    found: FloatArray = np.divide(below, total, out=np.full_like(rows, 0.5), where=total > 0)
+    return found
 
 
 def ranked_higher(positives: FloatArray, others: FloatArray) -> FloatArray:
     """Chance that a row of the first kind scores higher than one of the second, by group."""
     total = positives.sum(axis=-1)
     wins = (positives * shares_below(others)).sum(axis=-1)
-    return np.divide(wins, total, out=np.full_like(total, 0.5), where=total > 0)
+    found: FloatArray = np.divide(wins, total, out=np.full_like(total, 0.5), where=total > 0)
+    return found
 
 
 def observed_auc(rows: GroupRows) -> tuple[FloatArray, FloatArray]:

@@ -120,7 +120,9 @@ class ForestDisplay:
             edgecolors=BLUE,
             zorder=3,
         )
-        ax.set_yticks(places, [plain_text(self.names[place], LONGEST_NAME) for place in shown])
+        ax.set_yticks(
+            places, [plain_text(self.names[place], LONGEST_NAME) for place in shown.tolist()]
+        )
         ax.set_ylim(len(shown) - 0.5, -0.5)
         dress(ax, self.label, "")
         if len(shown) < len(values):

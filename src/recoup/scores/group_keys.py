@@ -130,7 +130,8 @@ def coded(columns: Mapping[str, Any], caller: str) -> tuple[GroupKeys, Codes]:
     order = sorted(range(len(keys)), key=lambda place: _sort_key(keys[place]))
     rank = np.empty(len(order), np.intp)
     rank[order] = np.arange(len(order))
-    return GroupKeys(tuple(columns), tuple(keys[place] for place in order)), rank[codes]
+    ordered = GroupKeys(tuple(columns), tuple(keys[place] for place in order))
+    return ordered, codes if order == sorted(order) else rank[codes]
 
 
 def _columns(groups: Any, caller: str) -> dict[str, Any]:
@@ -230,6 +231,8 @@ def _compressed(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
         present, numbers = np.unique(codes, return_inverse=True)
         return numbers.astype(np.int64), present
     present = np.flatnonzero(np.bincount(codes, minlength=top))
+    if len(present) == top:
+        return codes, present
     places = np.zeros(top, np.int64)
     places[present] = np.arange(len(present))
     return places[codes], present

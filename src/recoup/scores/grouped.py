@@ -17,7 +17,7 @@ from recoup.scores.table import DEFAULT_BINS, ScoreTable
 # Beyond this the full table would cost more memory than the rows themselves.
 MANY_ROWS = 1_000_000
 KINDS = 3
-STEPS = 2**18
+STEPS, CHUNK = 2**16, 2**18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,10 +234,16 @@ class GroupedTable:
         """
         n_groups, n_bins = len(self.groups), len(edges)
         shape = KINDS, n_groups, n_bins
-        cells = self.codes * n_bins
-        cells += np.maximum(_passed(edges, self.scores) - 1, 0)
+        cells = np.empty(len(self.scores), np.intp)
+        # So few rows at a time that all of it stays in the cache.
+        for start in range(0, len(cells), CHUNK):
+            rows = slice(start, start + CHUNK)
+            cells[rows] = self.codes[rows]
+            if self.counts.ndim == 1:
+                cells[rows] += self.counts[rows].astype(np.intp) * n_groups
+            cells[rows] *= n_bins
+            cells[rows] += np.maximum(_passed(edges, self.scores[rows]) - 1, 0)
         if self.counts.ndim == 1:
-            cells += self.counts.astype(np.intp) * (n_groups * n_bins)
             return np.bincount(cells, minlength=np.prod(shape)).reshape(shape).astype(float)
         size = n_groups * n_bins
         return np.array(
@@ -269,11 +275,12 @@ def _passed(edges: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
     low, high = edges[0], edges[-1]
     scale = STEPS / (high - low) if high > low else 0.0
     if len(scores) < STEPS or not np.isfinite(scale) or scale == 0:
-        return np.searchsorted(edges, scores, side="right")
+        return np.asarray(np.searchsorted(edges, scores, side="right"), np.intp)
 
     def step_of(values: FloatArray) -> NDArray[np.intp]:
         steps = (values - low) * scale
-        return np.clip(steps, 0, STEPS, out=steps).astype(np.intp)
+        places: NDArray[np.intp] = np.clip(steps, 0, STEPS, out=steps).astype(np.intp)
+        return places
 
     inside = np.bincount(step_of(edges), minlength=STEPS + 1)
     passed = np.cumsum(inside)
