@@ -9,7 +9,7 @@ export RECOUP_STUDY ?= build/priors
 WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables train-priors house data clean clean-study
+.PHONY: help demo test check lint system docs bench reproduce study study-audits study-auto study-guard study-labels study-priors study-tables study-weeks train-priors house data clean clean-study
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -30,6 +30,8 @@ help:
 	@echo 'make study-labels  hold estimates of alpha against the truth where labels are biased, on real'
 	@echo '                   datasets of the folder RECOUP_DATA: most of an hour'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
+	@echo 'make study-weeks   hold numbers of weeks and alarms against known truth while labels are still'
+	@echo '                   coming: half an hour, goes on where it stopped'
 	@echo 'make study-guard   whether fits that fail say so: hours, goes on where it stopped'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
@@ -129,6 +131,10 @@ study-tables: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.studies.tables run --jobs 2
 	$(BIN)/python -m tools.studies.tables add build/tables/found.jsonl
 	$(BIN)/python -m tools.studies.tables write docs/which-table-learner.md
+
+study-weeks: $(VENV)/.installed
+	$(BIN)/python -m tools.studies.weeks run --found build/weeks.json
+	$(BIN)/python -m tools.studies.weeks write docs/weeks-study.md --found build/weeks.json
 
 study-guard: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.studies.packed_tables
