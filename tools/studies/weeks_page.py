@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from recoup._core.text import show_share
+from recoup._core.text import show_share, show_share_range
 from tools.studies.weeks import (
     CHANGE,
     CHECKS,
@@ -33,11 +33,12 @@ Found = list[tuple[Cell, list[Any]]]
 
 INTRODUCTION = f"""# Weeks, measured
 
-Does [`recoup.monitor`](weeks.md) keep its word while labels are still coming? A year of scored rows is
-simulated, {WEEKS} weeks, with what is true of each. Positives get a label at random, three or six in ten of
-them, after two weeks or six on average, or in two humps: alerts within days, letters after two months. Rows a
-week, positives and labels are random numbers. Scores are no bell curves: positives are a mixture of clear and
-less clear ones, negatives of usual rows and a group that looks suspicious. From week {CHANGE} on
+Does [`recoup.monitor`](weeks.md) keep its word while labels are still coming? A year of scored
+rows is simulated, {WEEKS} weeks, with what is true of each. Positives get a label at random, three
+or six in ten of them, after two weeks or six on average, or in two humps: alerts within days,
+letters after two months. Rows a week, positives and labels are random numbers. Scores are no bell
+curves: positives are a mixture of clear and less clear ones, negatives of usual rows and a group
+that looks suspicious. From week {CHANGE} on
 
 - **steady**: nothing changes;
 - **wave**: there are more positives for some weeks, as there were around week 14;
@@ -45,17 +46,17 @@ less clear ones, negatives of usual rows and a group that looks suspicious. From
 - **new kind**: three in ten positives are of a kind that the model does not see at all;
 - **traffic**: the suspicious group grows from 12 to 30 % of the negatives, and rows by a fifth.
 
-The label frequency is known with an error of {100 * KNOWN_TO:.0f} % (one standard deviation), as from an audit; the
-errors are the quantiles of their distribution, so that each cell has small and large ones. All ways to count get
-the same number. `make study-weeks` runs it all; settings were chosen on other worlds, with normal scores, and
-other seeds. These rules were written down before:
+The label frequency is known with an error of {100 * KNOWN_TO:.0f} % (one standard deviation), as
+from an audit; the errors are the quantiles of their distribution, so that each cell has small and
+large ones. All ways to count get the same number. `make study-weeks` runs it all; settings were
+chosen on other worlds, with normal scores, and other seeds. The rules are older than the runs:
 
-| rule | |
+| what | rule |
 | --- | --- |
 | error of weekly precision, root mean square | at most {LARGEST_ERROR} |
-| weeks whose precision lies in its 95 % interval | {100 * COVERAGE[0]:.0f} to {100 * COVERAGE[1]:.0f} % |
+| weeks whose precision lies in its interval | {show_share_range(*COVERAGE)} |
 | years without a change that have an alarm | at most {100 * FALSE_ALARMS:.0f} % |
-| losses of 30 % of the recall that are named within {WITHIN} weeks | at least {100 * FOUND:.0f} % |
+| losses of 30 % of recall named within {WITHIN} weeks | at least {100 * FOUND:.0f} % |
 
 """
 
@@ -90,6 +91,10 @@ def _error(runs: list[Any], of: Callable[[Any], Any], weeks: slice = slice(None)
     return float(np.sqrt(np.nanmean(errors**2)))
 
 
+def _of_precision(run: Any) -> Any:
+    return run["precision"]["error"]
+
+
 def _coverage(runs: list[Any], key: str) -> tuple[float, float]:
     """Return the share of weeks whose interval held, and its standard error over worlds."""
     shares = np.mean([run[key]["held"] for run in runs], axis=1)
@@ -115,8 +120,8 @@ def _weeks(found: Found) -> Iterator[str]:
     n_worlds = sum(len(runs) for _, runs in found)
     rows, held, small = [], 0, 0
     for cell, runs in found:
-        error = _error(runs, lambda run: run["precision"]["error"])
-        late = _error(runs, lambda run: run["precision"]["error"], slice(-LATE, None))
+        error = _error(runs, _of_precision)
+        late = _error(runs, _of_precision, slice(-LATE, None))
         share, spread = _coverage(runs, "precision")
         verdict = _within(share, spread)
         held += verdict != "**no**"
@@ -141,9 +146,9 @@ def _weeks(found: Found) -> Iterator[str]:
     share, spread = _coverage(everything, "precision")
     seconds = float(np.median([run["seconds"] for run in everything]))
     yield (
-        f"## Precision of every week\n\n{n_worlds:,} years, {WEEKS * n_worlds:,} weeks; rows from a "
-        f"score of {THRESHOLD:g} on are flagged. The error is at most {LARGEST_ERROR} in {small} of "
-        f"{len(found)} cells, and {_error(everything, lambda run: run['precision']['error']):.3f} "
+        f"## Precision of every week\n\n{n_worlds:,} years, {WEEKS * n_worlds:,} weeks; rows from "
+        f"a score of {THRESHOLD:g} on are flagged. The error is at most {LARGEST_ERROR} in {small} "
+        f"of {len(found)} cells, and {_error(everything, _of_precision):.3f} "
         f"over all; intervals hold in {100 * share:.1f} ± {100 * spread:.1f} % of the weeks over "
         f"all, and within the rule in {held} cells. *Late* are the last {LATE} weeks. *Week by "
         f"week* divides the labels among the flagged rows of each week by label frequency and "
@@ -162,7 +167,7 @@ def _by_world(found: Found) -> str:
     rows = []
     for world in dict.fromkeys(cell.world for cell, _ in found):
         runs = [run for cell, some in found if cell.world == world for run in some]
-        ways = [lambda run: run["precision"]["error"]]
+        ways = [_of_precision]
         ways += [lambda run, way=way: run[way] for way in ("week by week", "naive", "CBPE")]  # type: ignore[misc]
         after = [f"{_error(runs, way, slice(CHANGE, None)):.3f}" for way in ways]
         rows.append([world, *(f"{_error(runs, way):.3f}" for way in ways), *after])
@@ -185,7 +190,7 @@ def _unknown(found: Found) -> Iterator[str]:
                 f"{len(runs)}",
                 f"{np.mean([run['share'] for run in runs]):.3f}",
                 f"{np.std([run['share'] for run in runs]):.3f}",
-                f"{_error(runs, lambda run: run['precision']['error']):.3f}",
+                f"{_error(runs, _of_precision):.3f}",
                 f"{100 * share:.0f} ± {100 * spread:.0f}",
             ]
         )
