@@ -239,7 +239,7 @@ class Arrow:
         factor, solved, rest = self._factor
         first: FloatArray = cho_solve_banded((factor, True), states.reshape(-1))
         border = self.border.reshape(states.size, -1)
-        second: FloatArray = np.linalg.solve(rest, shared - border.T @ first)
+        second = np.asarray(np.linalg.solve(rest, shared - border.T @ first), np.float64)
         own = (first - solved @ second).reshape(states.shape)
         return own, second
 
