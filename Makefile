@@ -11,7 +11,7 @@ INSTALL = python -m pip install --quiet --disable-pip-version-check -c constrain
 
 .PHONY: help demo test check lint pins install-hashed docs fuzz chaos bench reproduce study
 .PHONY: study-audits study-priors study-auto study-probabilities study-groups study-labels
-.PHONY: study-tables study-guard train-priors house data clean clean-study system
+.PHONY: study-tables study-weeks study-guard train-priors house data clean clean-study system
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -41,6 +41,8 @@ help:
 	@echo '                   hold chances of being positive against true classes, on real datasets of'
 	@echo '                   the folder RECOUP_DATA: ten minutes'
 	@echo 'make study-tables  which learner for a table: hours, goes on where it stopped'
+	@echo 'make study-weeks   hold numbers of weeks and alarms against known truth while labels are still'
+	@echo '                   coming: half an hour, goes on where it stopped'
 	@echo 'make study-guard   whether fits that fail say so: hours, goes on where it stopped'
 	@echo 'make train-priors  train the shipped networks anew, from simulations and RECOUP_DATA:'
 	@echo '                   hours, and a GPU helps'
@@ -174,6 +176,10 @@ study-tables: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.studies.tables run --jobs 2
 	$(BIN)/python -m tools.studies.tables add build/tables/found.jsonl
 	$(BIN)/python -m tools.studies.tables write docs/which-table-learner.md
+
+study-weeks: $(VENV)/.installed
+	$(BIN)/python -m tools.studies.weeks run --found build/weeks.json
+	$(BIN)/python -m tools.studies.weeks write docs/weeks-study.md --found build/weeks.json
 
 study-guard: data $(VENV)/.installed-torch
 	$(BIN)/python -m tools.studies.packed_tables

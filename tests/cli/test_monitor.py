@@ -39,7 +39,7 @@ def test_the_latest_weeks_are_printed(run):
     assert done.exit_code == 0
     assert "week by week, as of" in done.stdout
     assert "The last 12 of 30" in done.stdout
-    assert "Of the positives 60% ever get a label" in done.stdout.replace("\n", " ")
+    assert "Of the positives 60% ever get a label" in " ".join(done.stdout.split())
     assert "No alarm." in done.stdout
 
 
@@ -59,7 +59,7 @@ def test_an_alarm_ends_with_three_and_a_page(run, tmp_path):
     page = tmp_path / "weeks.html"
     done = run("loud.parquet", *LATE, "--report", str(page))
     assert done.exit_code == 3
-    assert "Alarm: Since the week" in done.stdout.replace("\n", " ")
+    assert "Alarm: Since the week" in " ".join(done.stdout.split())
     assert f"Wrote {page}" in done.stdout.replace("\n", "")
     assert "The model finds a smaller share of the positives, since" in page.read_text("utf-8")
 
@@ -85,7 +85,7 @@ def test_checked_rows_are_read_from_their_file(quiet, files, run, tmp_path):
     )  # fmt: skip
     assert planned.exit_code == 0, planned.output
     answers = pd.read_csv(checked)
-    answers["answer"] = quiet.y[answers["row"]].astype(int)
+    answers["answer"] = quiet.y[answers["id"]].astype(int)
     answers.to_csv(checked, index=False)
     options = ("--labeled-at", "reported_at", "--threshold", "1.5", "--json")
     done = run("quiet.parquet", *options, "--checked", str(checked))

@@ -41,6 +41,7 @@ ROOMS = {
     "recoup.report": "plot",
     "recoup.testing": "testing",
     "recoup.evaluation": "evaluate",
+    "recoup.monitoring": "monitor",
     "recoup.selection": "selection",
 }
 

@@ -6,7 +6,7 @@ from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from monitoring.payments import START, THRESHOLD, made_up
 from recoup import monitor
-from recoup.monitoring.estimating import METRICS, _metrics
+from recoup.monitoring.estimating import METRICS, _interval, _metrics
 
 
 def test_slopes_are_what_one_more_positive_does():
@@ -41,3 +41,15 @@ def test_where_every_positive_has_its_label_numbers_are_those_of_scikit_learn():
         assert found["roc_auc"].value[week] == pytest.approx(
             roc_auc_score(y, scores[here]), abs=0.02
         )
+
+
+def test_intervals_stay_within_their_range_and_hold_their_value():
+    value = np.array([0.0, 1.0, 0.001, 0.5, np.nan, 0.97])
+    error = np.array([0.0, 0.0, 0.01, 0.1, 0.1, 0.01])
+    found = _interval(value, error, 2.0)
+    np.testing.assert_array_equal(found.lower[:3], [0.0, 1.0, 0.0])
+    np.testing.assert_allclose(found.upper[:3], [0.0, 1.0, 0.021])
+    # Around one half log odds are straight, towards an end they bend inwards.
+    np.testing.assert_allclose([found.lower[3], found.upper[3]], [0.31, 0.69], atol=0.002)
+    assert found.upper[5] - 0.97 < 0.97 - found.lower[5]
+    assert np.isnan([found.lower[4], found.upper[4]]).all()

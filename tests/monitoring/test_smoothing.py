@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from monitoring.payments import counted
-from recoup.monitoring.smoothing import N_STATES, Arrow, Cells, Known, smooth
+from recoup.monitoring.smoothing import N_STATES, Arrow, ExpectedRows, Known, smooth
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def states(counts):
 
 def test_slopes_are_derivatives(counts, states):
     own, shared = states
-    labeled, unlabeled = Cells.of(counts, own, shared).slopes(counts)
+    labeled, unlabeled = ExpectedRows.of(counts, own, shared).slopes(counts)
     step = 1e-6
     for place in range(N_STATES + len(shared)):
         more, less = ([own.copy(), shared.copy()] for _ in "12")
@@ -31,14 +31,14 @@ def test_slopes_are_derivatives(counts, states):
                 moved[0][:, place] += sign * step
             else:
                 moved[1][place - N_STATES] += sign * step
-        up, down = Cells.of(counts, *more), Cells.of(counts, *less)
+        up, down = ExpectedRows.of(counts, *more), ExpectedRows.of(counts, *less)
         for name, slopes in (("labeled", labeled), ("unlabeled", unlabeled)):
             numeric = (getattr(up, name) - getattr(down, name)) / (2 * step)
             np.testing.assert_allclose(slopes[:, :, place], numeric, atol=2e-5)
 
 
 def test_cells_add_up_to_the_rows(counts, states):
-    cells = Cells.of(counts, *states)
+    cells = ExpectedRows.of(counts, *states)
     total = (cells.labeled + cells.unlabeled).sum(axis=1)
     np.testing.assert_allclose(total, counts.n_rows)
 

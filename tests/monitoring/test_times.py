@@ -1,4 +1,4 @@
-"""Moments and periods of any kind."""
+"""Times and periods of any kind."""
 
 from datetime import UTC, date, datetime
 

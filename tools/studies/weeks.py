@@ -3,8 +3,8 @@
 ``python -m tools.studies.weeks run`` simulates a year of scored rows whose positives get labels
 late, at random, and not all, in worlds that stay as they are, have waves, models that grow blind,
 and other traffic. It holds :func:`recoup.monitor` against the truth of every week, beside counting
-week by week and calibrated scores (CBPE). ``write`` makes the page. What was chosen was chosen on
-other worlds (normal scores) and other seeds (below 10,000); rules stand in ``weeks_page.py``.
+week by week and calibrated scores (CBPE). ``write`` makes the page. Settings were chosen with seeds
+below 10,000; rules stand in ``weeks_page.py``.
 """
 
 from __future__ import annotations

@@ -146,11 +146,12 @@ def positives_by_bin(labeled: FloatArray, rows: FloatArray, chance: FloatArray) 
     seen = (rows * chance).sum(axis=0) / np.maximum(total, 1)
     open_bins = np.flatnonzero(seen > SMALLEST_CHANCE)
     if not len(open_bins):
-        return labeled.sum(axis=0) + 0.5
+        return np.asarray(labeled.sum(axis=0) + 0.5)
     found = (labeled.sum(axis=0) + 0.5) / np.maximum(seen, SMALLEST_CHANCE)
     nearest = open_bins[np.argmin(np.abs(np.arange(len(seen))[:, None] - open_bins), axis=1)]
     like_them = found[nearest] / np.maximum(total[nearest], 1) * total
-    return np.where(seen > SMALLEST_CHANCE, found, np.minimum(like_them, total) + 0.5)
+    guessed = np.minimum(like_them, total) + 0.5
+    return np.asarray(np.where(seen > SMALLEST_CHANCE, found, guessed))
 
 
 def bin_edges(

@@ -61,7 +61,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CauseEvidence:
     """Log likelihood ratios of changes against none, by change and period.
 
     Attributes
@@ -78,7 +78,7 @@ class Evidence:
 
 def evidence_of_change(
     counts: PeriodCounts, known: Known, reference: Reference, periods: slice
-) -> list[Evidence]:
+) -> list[CauseEvidence]:
     """Compare each period with the reference, for each cause.
 
     Scores of labeled rows tell a model that sees less, whatever the share of positives. Scores of
@@ -97,7 +97,7 @@ def evidence_of_change(
 
     Returns
     -------
-    list of Evidence
+    list of CauseEvidence
         One for each cause.
     """
     chance = _chance(counts, known)
@@ -119,7 +119,7 @@ def evidence_of_change(
         for negatives in _other_negatives(reference, counts)
     ]
     parts = zip(CAUSES, (recall, share, traffic), strict=True)
-    return [Evidence(cause, np.array(ratios)) for cause, ratios in parts if ratios]
+    return [CauseEvidence(cause, np.array(ratios)) for cause, ratios in parts if ratios]
 
 
 def _chance(counts: PeriodCounts, known: Known) -> FloatArray:

@@ -126,11 +126,19 @@ def _flat(column: FloatArray) -> FloatArray:
 
 
 def _interval(value: FloatArray, error: FloatArray, z: float) -> PeriodValues:
-    """Make intervals on the scale of log odds, so that they stay within 0 and 1."""
+    """Make intervals on the scale of log odds, so that they stay within 0 and 1.
+
+    Close to an end that scale has no room: there, the error is simply cut.
+    """
     inside = np.clip(value, INSIDE, 1 - INSIDE)
     odds = np.log(inside / (1 - inside))
-    reach = z * error / (inside * (1 - inside))
-    with np.errstate(over="ignore"):
-        lower, upper = (1 / (1 + np.exp(-(odds + side * reach))) for side in (-1, 1))
-    known = np.isfinite(value)
-    return PeriodValues(*(np.where(known, part, np.nan) for part in (value, lower, upper)))
+    reach = z * error
+    on_scale = reach / (inside * (1 - inside))
+    has_room = reach < np.minimum(value, 1 - value)
+    ends = []
+    for side in (-1, 1):
+        with np.errstate(over="ignore"):
+            curved = 1 / (1 + np.exp(-(odds + side * on_scale)))
+        straight = np.clip(value + side * reach, 0.0, 1.0)
+        ends.append(np.where(np.isfinite(value), np.where(has_room, curved, straight), np.nan))
+    return PeriodValues(value, ends[0], ends[1])

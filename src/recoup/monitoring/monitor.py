@@ -34,7 +34,7 @@ from recoup.monitoring.labeled_share import (
     mature_share,
 )
 from recoup.monitoring.results import Monitoring
-from recoup.monitoring.rows import CALLER, Columns, TimedRows, read_rows
+from recoup.monitoring.rows import CALLER, TimeColumns, TimedRows, read_rows
 from recoup.monitoring.smoothing import Known, Smoothed, smooth
 from recoup.monitoring.wording import alarms_in_words
 from recoup.scores.table import ScoreTable
@@ -168,7 +168,7 @@ def monitor(
         )
     known_share = None if label_frequency is None else given_share(label_frequency, confidence)
     seed = as_seed(random_state, CALLER)
-    columns = Columns(score, label, time, labeled_at, observable)
+    columns = TimeColumns(score, label, time, labeled_at, observable)
     with progress_bar(None, "Going through the weeks"):
         rows = read_rows(frame, columns, every, now, _listed(positive), _listed(negative))
         _check_labels(rows, columns)
@@ -181,7 +181,7 @@ def _listed(values: str | Sequence[str] | None) -> Sequence[str] | None:
     return [values] if isinstance(values, str) else values
 
 
-def _check_labels(rows: TimedRows, columns: Columns) -> None:
+def _check_labels(rows: TimedRows, columns: TimeColumns) -> None:
     n_labeled = int(rows.labeled.sum())
     if n_labeled == 0 or n_labeled == len(rows.labeled):
         raise InvalidInputError(
@@ -193,7 +193,7 @@ def _check_labels(rows: TimedRows, columns: Columns) -> None:
 
 def _monitored(
     rows: TimedRows,
-    columns: Columns,
+    columns: TimeColumns,
     share: LabeledShare | None,
     audit: Any,
     threshold: float | None,

@@ -17,7 +17,7 @@ from recoup._core.notes import Note
 from recoup.data.label_coding import read_label_column
 from recoup.data.readers import check_names, read_table
 from recoup.exceptions import InvalidInputError
-from recoup.monitoring.times import MOST_PERIODS, Calendar, Moments, read_moments, read_now
+from recoup.monitoring.times import MOST_PERIODS, Calendar, Times, read_moments, read_now
 
 CALLER = "monitor"
 # Labels without a usable time are left out of the delays, up to this share of all.
@@ -25,7 +25,7 @@ MOST_WITHOUT_TIME = 0.05
 
 
 @dataclass(frozen=True)
-class Columns:
+class TimeColumns:
     """Which columns hold what.
 
     Parameters
@@ -93,7 +93,7 @@ class TimedRows:
 
 def read_rows(
     source: Any,
-    columns: Columns,
+    columns: TimeColumns,
     every: Any,
     now: Any,
     positive: Sequence[str] | None = None,
@@ -105,7 +105,7 @@ def read_rows(
     ----------
     source : frame, str or Path
         Anything that narwhals understands, or a CSV, Parquet or JSON lines file.
-    columns : Columns
+    columns : TimeColumns
         Which columns hold what.
     every : str or number
         How long periods are.
@@ -213,7 +213,7 @@ def _scores(column: Any, name: str) -> FloatArray:
     return values
 
 
-def _check_all_known(time: Moments) -> None:
+def _check_all_known(time: Times) -> None:
     missing = np.isnan(time.local)
     if len(missing) == 0 or missing.any():
         raise InvalidInputError(
@@ -222,7 +222,7 @@ def _check_all_known(time: Moments) -> None:
         )
 
 
-def _comparable(time: Moments, at: Moments, labeled: NDArray[np.bool_]) -> tuple[Moments, Moments]:
+def _comparable(time: Times, at: Times, labeled: NDArray[np.bool_]) -> tuple[Times, Times]:
     """Bring times of rows and of labels to one kind, or say why that cannot be."""
     if np.isnan(at.local[labeled]).all():
         return time, at
@@ -244,7 +244,7 @@ def _comparable(time: Moments, at: Moments, labeled: NDArray[np.bool_]) -> tuple
     return time, at
 
 
-def _present(now: float | None, time: Moments, taken: FloatArray | None) -> float:
+def _present(now: float | None, time: Times, taken: FloatArray | None) -> float:
     """Return the moment up to which things are known."""
     if now is not None:
         return now
@@ -255,7 +255,7 @@ def _present(now: float | None, time: Moments, taken: FloatArray | None) -> floa
 
 
 def _usable(
-    taken: FloatArray, labeled: NDArray[np.bool_], columns: Columns
+    taken: FloatArray, labeled: NDArray[np.bool_], columns: TimeColumns
 ) -> tuple[FloatArray, list[Note]]:
     """Leave out labels without a time, or with one before their row; refuse too many."""
     n_labels = int(labeled.sum())
@@ -278,7 +278,7 @@ def _usable(
     return np.where(taken < 0, np.nan, taken), notes
 
 
-def _observable(cells: dict[str, Any], columns: Columns) -> NDArray[np.bool_]:
+def _observable(cells: dict[str, Any], columns: TimeColumns) -> NDArray[np.bool_]:
     if columns.observable is None:
         return np.ones(len(cells[columns.label]), bool)
     import pyarrow as pa
@@ -299,7 +299,7 @@ def _observable(cells: dict[str, Any], columns: Columns) -> NDArray[np.bool_]:
     return np.asarray(numbers == 1)
 
 
-def _check_number_of_periods(n_periods: int, calendar: Calendar, time: Moments) -> None:
+def _check_number_of_periods(n_periods: int, calendar: Calendar, time: Times) -> None:
     if n_periods > MOST_PERIODS:
         longer = "a larger number" if time.numeric else "'W' or 'M'"
         raise InvalidInputError(
@@ -309,7 +309,7 @@ def _check_number_of_periods(n_periods: int, calendar: Calendar, time: Moments) 
         )
 
 
-def _said(moment: float, time: Moments) -> str:
+def _said(moment: float, time: Times) -> str:
     if time.numeric:
         return f"{moment:.10g}"
     if not math.isfinite(moment):

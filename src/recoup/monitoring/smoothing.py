@@ -88,9 +88,9 @@ class Smoothed:
     precision: Arrow
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> ExpectedRows:
         """Expected rows of each cell."""
-        return Cells.of(self.counts, self.states, self.shared)
+        return ExpectedRows.of(self.counts, self.states, self.shared)
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -99,7 +99,7 @@ class Smoothed:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ExpectedRows:
     """Expected labeled and unlabeled rows by period and bin, and what moves them.
 
     Attributes
@@ -122,7 +122,7 @@ class Cells:
     unlabeled: FloatArray
 
     @classmethod
-    def of(cls, counts: PeriodCounts, states: FloatArray, shared: FloatArray) -> Cells:
+    def of(cls, counts: PeriodCounts, states: FloatArray, shared: FloatArray) -> ExpectedRows:
         """Compute the cells from states."""
         n_bins = counts.n_bins
         share = expit(states[:, [SHARE]])
@@ -239,8 +239,8 @@ class Arrow:
         factor, solved, rest = self._factor
         first: FloatArray = cho_solve_banded((factor, True), states.reshape(-1))
         border = self.border.reshape(states.size, -1)
-        second: FloatArray = np.linalg.solve(rest, shared - border.T @ first)
-        own: FloatArray = (first - solved @ second).reshape(states.shape)
+        second = np.asarray(np.linalg.solve(rest, shared - border.T @ first), np.float64)
+        own = (first - solved @ second).reshape(states.shape)
         return own, second
 
     def blocks_of_inverse(self) -> FloatArray:
@@ -411,7 +411,7 @@ def _log_posterior(
     counts: PeriodCounts, prior: _Prior, states: FloatArray, shared: FloatArray
 ) -> float:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        cells = Cells.of(counts, states, shared)
+        cells = ExpectedRows.of(counts, states, shared)
         fit = sum(
             float(np.sum(_times_log(seen, expected) - expected))
             for seen, expected in (
@@ -433,7 +433,7 @@ def _curvature(
     counts: PeriodCounts, prior: _Prior, states: FloatArray, shared: FloatArray
 ) -> tuple[Arrow, tuple[FloatArray, FloatArray]]:
     """Return the expected second derivatives of the log posterior, negative, and its slope."""
-    cells = Cells.of(counts, states, shared)
+    cells = ExpectedRows.of(counts, states, shared)
     whole: Any = 0.0
     slope: Any = 0.0
     parts = zip(

@@ -27,7 +27,7 @@ MOST_PERIODS = 1500
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Times:
     """One moment for each row.
 
     Attributes
@@ -57,13 +57,13 @@ class Moments:
         known = self.local[~np.isnan(self.local)]
         return not self.numeric and bool(np.all(known == np.floor(known)))
 
-    def by_day(self) -> Moments:
+    def by_day(self) -> Times:
         """Leave out times of day and zones."""
         days = np.floor(self.local)
         return replace(self, local=days, instant=days, zoned=False)
 
 
-def read_moments(values: Any, column: str, caller: str) -> Moments:
+def read_moments(values: Any, column: str, caller: str) -> Times:
     """Read a column of timestamps, dates, text or numbers.
 
     Parameters
@@ -77,7 +77,7 @@ def read_moments(values: Any, column: str, caller: str) -> Moments:
 
     Returns
     -------
-    Moments
+    Times
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -89,13 +89,13 @@ def read_moments(values: Any, column: str, caller: str) -> Moments:
         values, kind = values.cast(kind.value_type), kind.value_type
     if pa.types.is_null(kind):
         nothing = np.full(len(values), np.nan)
-        return Moments(nothing, nothing, False, False, column)
+        return Times(nothing, nothing, False, False, column)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         zone = getattr(kind, "tz", None)
         instant = values.cast(pa.timestamp("us", zone), safe=False)
         local = pc.local_timestamp(instant) if zone else instant
         days, absolute = (_as_days(part.cast("int64")) for part in (local, instant))
-        return Moments(days, absolute, zone is not None, False, column)
+        return Times(days, absolute, zone is not None, False, column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _read_text(values, column, caller)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -104,7 +104,7 @@ def read_moments(values: Any, column: str, caller: str) -> Moments:
             raise InvalidInputError(
                 f"{caller} needs finite times in the column {brief(column)!r}. Got infinite ones."
             )
-        return Moments(numbers, numbers, False, True, column)
+        return Times(numbers, numbers, False, True, column)
     raise InvalidInputError(
         f"{caller} needs dates, timestamps or numbers in the column {brief(column)!r}. Got "
         f"{kind}. Convert the column first."
@@ -117,7 +117,7 @@ def _as_days(whole: Any) -> FloatArray:
     return found
 
 
-def _read_text(values: Any, column: str, caller: str) -> Moments:
+def _read_text(values: Any, column: str, caller: str) -> Times:
     import pyarrow.compute as pc
 
     coded = pc.utf8_trim_whitespace(values).dictionary_encode()
@@ -147,7 +147,7 @@ def _read_text(values: Any, column: str, caller: str) -> Moments:
     instants = days - np.nan_to_num(offsets)
     codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
     local, instant = (np.append(part, np.nan)[codes] for part in (days, instants))
-    return Moments(local, instant, bool(zoned.any()), False, column)
+    return Times(local, instant, bool(zoned.any()), False, column)
 
 
 def _first_wrong(words: list[str]) -> str:
@@ -170,14 +170,14 @@ def _offset(word: str) -> float:
     return days if match[2] == "+" else -days
 
 
-def read_now(now: Any, time: Moments, caller: str) -> Any:
+def read_now(now: Any, time: Times, caller: str) -> Any:
     """Turn the moment that is taken for the present into local and absolute days.
 
     Parameters
     ----------
     now : str, date, datetime, number or None
         None leaves it to the rows.
-    time : Moments
+    time : Times
         When rows happened.
     caller : str
         Who asks, for errors.
