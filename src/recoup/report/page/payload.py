@@ -17,7 +17,7 @@ from recoup._core.results import to_plain
 from recoup.evaluation import Evaluation
 from recoup.evaluation.possible import PLAUSIBLE_BETA, open_shares
 from recoup.evaluation.possible import SMALLEST_GAP as OPEN_GAP
-from recoup.evaluation.uncertainty import N_DRAWS, uncertainty
+from recoup.evaluation.uncertainty import uncertainty
 from recoup.evaluation.warning_signs import leak_note
 from recoup.metrics import intervals
 from recoup.metrics.area import auc_pu
