@@ -162,7 +162,13 @@ def by_answers(
     rng: np.random.Generator, pi: float, separation: float, odds: float, goal: float, budget: int
 ) -> Outcome:
     """Labels favor clear positives; rows are checked that a plan for this promise has drawn."""
-    data = CheckedData.draw(rng, pi, separation, odds)
+    return checked_by_plan(rng, CheckedData.draw(rng, pi, separation, odds), goal, budget)
+
+
+def checked_by_plan(
+    rng: np.random.Generator, data: CheckedData, goal: float, budget: int
+) -> Outcome:
+    """Check rows that a plan for a precision has drawn, and certify by the answers."""
     made = plan(
         data.s,
         data.scores,
@@ -274,11 +280,14 @@ def measured(cell: Cell, number: int, simulations: int) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.append(cell.simulate(rng, **cell.settings))
-    was_found, broken, other, best = np.array(found, float).T
+    return {"family": cell.family, "cell": cell.name} | summary_of(found)
+
+
+def summary_of(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Return how often promises are broken and thresholds found, and what they reach."""
+    was_found, broken, other, best = np.array(outcomes, float).T
     return {
-        "family": cell.family,
-        "cell": cell.name,
-        "simulations": simulations,
+        "simulations": len(outcomes),
         "broken": float(broken.mean()),
         "found": float(was_found.mean()),
         "other": float(other.mean()),

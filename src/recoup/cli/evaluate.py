@@ -49,6 +49,7 @@ from recoup.cli._output import (
     stdout,
     write_plot,
 )
+from recoup.cli._promises import Maximise, Promises, Queue, print_promise, read_promises
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def evaluate(
     weight: Weight = None,
     scored: HowScored = "once",
     labels_are: LabelsAre = "unknown",
+    promise: Promises = None,
+    queue: Queue = None,
+    maximise: Maximise = None,
     positive: Positive = None,
     negative: Negative = None,
     seed: Seed = 0,
@@ -86,6 +90,7 @@ def evaluate(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
     check_labels_are(labels_are, "evaluate")
+    asked = read_promises(promise, queue, maximise)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     from recoup.evaluation import evaluate as run
@@ -116,6 +121,8 @@ def evaluate(
             scored=scored,  # type: ignore[arg-type]
             labels_are=labels_are,  # type: ignore[arg-type]
         )
+        promised = evaluation.certify(**asked, confidence=confidence) if asked else None
+        top = None if queue is None else evaluation.at_top(queue)
         title = f"{score} in {Path(file).name}"
         written = []
         if plot is not None:
@@ -135,6 +142,9 @@ def evaluate(
                 "weight": weight,
                 "scored": scored,
                 "labels-are": labels_are,
+                "promise": promise,
+                "queue": queue,
+                "maximise": maximise,
                 "positive": positive,
                 "negative": negative,
                 "seed": seed,
@@ -145,13 +155,17 @@ def evaluate(
                 title,
                 command=command,
                 plan_command=_to_check(evaluation, file, options),
+                promise=promised,
             )
             written.append(page.write(report))
     if as_json:
-        print_json(with_light(evaluation))
+        said = {} if promised is None else {"promise": promised.to_dict()}
+        said |= {} if top is None else {"top": top.to_dict()}
+        print_json(with_light(evaluation) | said)
         return
     console = stdout()
     _print_evaluation(console, evaluation, title)
+    print_promise(console, promised, top)
     print_written(console, written)
 
 
