@@ -101,7 +101,9 @@ def _number(value: str, text: str) -> float:
         ) from error
 
 
-def print_promise(console: Console, promise: Promise | None, top: TopRows | None) -> None:
+def print_promise(
+    console: Console, promise: Promise | None, top: TopRows | None, plan: str | None
+) -> None:
     """Print what is promised, and how good the rows at the top are.
 
     Parameters
@@ -112,6 +114,8 @@ def print_promise(console: Console, promise: Promise | None, top: TopRows | None
         What certify returned.
     top : TopRows or None
         What at_top returned.
+    plan : str or None
+        Command that chooses rows to check, where that would help.
     """
     from recoup._core.text import show_number, show_percent, show_range
 
@@ -128,3 +132,5 @@ def print_promise(console: Console, promise: Promise | None, top: TopRows | None
     if top is not None:
         console.print(plain(top.sentence()))
     print_notes(console, promise.notes)
+    if plan is not None:
+        console.print(plain(f"Rows to check: {plan}"))

@@ -165,7 +165,11 @@ def evaluate(
         return
     console = stdout()
     _print_evaluation(console, evaluation, title)
-    print_promise(console, promised, top)
+    at = None if promised is None else promised.candidate
+    columns = {"score": score, "label": label}
+    print_promise(
+        console, promised, top, None if at is None else _to_check(evaluation, file, columns, at)
+    )
     print_written(console, written)
 
 
@@ -237,7 +241,9 @@ def demo(
         run_raw_example(console, out)
 
 
-def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
+def _to_check(
+    evaluation: Evaluation, file: str, options: Mapping[str, Any], threshold: float | None = None
+) -> str | None:
     """Write the command that chooses rows to check by hand, where one can."""
     from recoup.report.page.offered import CHECKS, PLAN_FILE
 
@@ -246,7 +252,7 @@ def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> 
     chosen = {
         "score": options["score"],
         "label": options["label"],
-        "threshold": evaluation.threshold,
+        "threshold": evaluation.threshold if threshold is None else threshold,
         "budget": min(CHECKS, int(evaluation.n_unlabeled)),
         "out": PLAN_FILE,
     }
