@@ -157,7 +157,7 @@ def test_candidates_know_nothing_of_labels():
     heads = np.cumsum(rows)
     assert found.queue.max() == table.n_rows
     assert found.queue[found.queue <= 137].max() == heads[heads <= 137].max()
-    places = len(CUTS) - 2 - np.searchsorted(CUTS[:-1], found.thresholds)
+    places = len(rows) - 1 - np.searchsorted(table.scores, found.thresholds)
     assert heads[places].tolist() == found.queue.tolist()
 
 

@@ -272,6 +272,28 @@ def cells() -> Iterator[Cell]:
         )
 
 
+def more_cells() -> Iterator[Cell]:
+    """Settings added later, after all others, so that the numbers of those stay theirs."""
+    world = World(0.2, 0.7, 3.0)
+    yield Cell(
+        "estimated alpha",
+        "pi 0.2, 70% of the positives labeled, 300 labels, d 3, precision 0.7",
+        by_labels,
+        {"world": world, "labels": 300, "demand": Demand("precision", 0.7), "alpha": "estimated"},
+    )
+    yield Cell(
+        "estimated alpha",
+        "pi 0.02, 50 labels, d 3, recall 0.8",
+        by_labels,
+        {
+            "world": World(0.02, LABEL_FREQUENCY, 3.0),
+            "labels": 50,
+            "demand": Demand("recall", 0.8),
+            "alpha": "estimated",
+        },
+    )
+
+
 def measured(cell: Cell, number: int, simulations: int) -> dict[str, Any]:
     """Run one setting."""
     found = []
@@ -320,7 +342,7 @@ def main() -> None:
     results = json.loads(options.out.read_text()) if options.out.exists() else []
     done = {(one["family"], one["cell"], one["simulations"]) for one in results}
     wanted = options.families.split(",") if options.families else None
-    for number, cell in enumerate(cells()):
+    for number, cell in enumerate((*cells(), *more_cells())):
         if wanted is not None and cell.family not in wanted:
             continue
         if (cell.family, cell.name, options.simulations) in done:
