@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from recoup.audit.labels import LabelsTest
     from recoup.audit.plans import AuditPlan
+    from recoup.audit.promises import ByAnswers
     from recoup.metrics.curve_results import MetricCurve
     from recoup.priors.results import PriorEstimate
     from recoup.scores.table import ScoreTable
@@ -286,6 +287,49 @@ class Audit:
             seed=as_seed(random_state, caller),
             caller=caller,
         )
+
+    def promise_judge(
+        self,
+        s: ArrayLike,
+        scores: ArrayLike,
+        *,
+        alpha: float | None = None,
+        beta: float = 1.0,
+        scheme: Scheme = "single-sample",
+        random_state: RandomState = 0,
+        caller: str = "Audit.promise_judge",
+    ) -> ByAnswers:
+        """Return what says which thresholds keep a promise, by the answers.
+
+        :class:`recoup.learners.CertifiedThreshold` calls it with out-of-fold scores.
+
+        Parameters
+        ----------
+        s : array-like of shape (n,)
+            1 labeled positive, 0 unlabeled, -1 known negative.
+        scores : array-like of shape (n,)
+            Higher is more positive.
+        alpha : float, optional
+            Rough share of positives among the unlabeled rows. By default that of the answers.
+        beta : float, default=1.0
+            Share of right labels, if none of them was checked.
+        scheme : {"single-sample", "case-control"}, default="single-sample"
+            Whether all rows are judged, or the unlabeled rows alone.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the draws.
+        caller : str
+            Who asks, for error messages.
+
+        Returns
+        -------
+        ByAnswers
+        """
+        from recoup.audit.audited_prior import placed, share_found
+        from recoup.audit.promises import ByAnswers
+
+        _, population, checked = placed(self, s, scores, scheme, caller)
+        rough = share_found(checked) if alpha is None else alpha
+        return ByAnswers(population, checked, rough, beta, as_seed(random_state, caller))
 
     def labels_test(
         self,

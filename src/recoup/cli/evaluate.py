@@ -50,6 +50,7 @@ from recoup.cli._output import (
     stdout,
     write_plot,
 )
+from recoup.cli._promises import Maximise, Promises, Queue, print_promise, read_promises
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ def evaluate(
     weight: Weight = None,
     scored: HowScored = "once",
     labels_are: LabelsAre = "unknown",
+    promise: Promises = None,
+    queue: Queue = None,
+    maximise: Maximise = None,
     positive: Positive = None,
     negative: Negative = None,
     by: By = None,
@@ -97,6 +101,7 @@ def evaluate(
     given, share = check_prior(alpha, alpha_interval, prior_method, beta, scheme, "evaluate")
     check_scored(scored, False, "evaluate")
     check_labels_are(labels_are, "evaluate")
+    asked = read_promises(promise, queue, maximise)
     check_output(plot, PICTURES, "--plot", file)
     check_output(report, PAGES, "--report", file)
     options: dict[str, Any] = {
@@ -113,6 +118,9 @@ def evaluate(
         "weight": weight,
         "scored": scored,
         "labels-are": labels_are,
+        "promise": promise,
+        "queue": queue,
+        "maximise": maximise,
         "positive": positive,
         "negative": negative,
         "seed": seed,
@@ -120,11 +128,11 @@ def evaluate(
     if by:
         from recoup.cli._by import evaluate_groups
 
-        _check_alone(by, weight, share)
+        _check_alone(by, weight, share, bool(asked) or queue is not None)
         options = {
             name: value
             for name, value in {"by": by, **options}.items()
-            if name not in ("beta", "n-boot", "weight")
+            if name not in ("beta", "n-boot", "weight", "promise", "queue", "maximise")
         }
         evaluate_groups(file, given, options, as_json=as_json, plot=plot, report=report)
         return
@@ -156,6 +164,8 @@ def evaluate(
             scored=scored,  # type: ignore[arg-type]
             labels_are=labels_are,  # type: ignore[arg-type]
         )
+        promised = evaluation.certify(**asked, confidence=confidence) if asked else None
+        top = None if queue is None else evaluation.at_top(queue)
         title = f"{score} in {Path(file).name}"
         command = command_line("evaluate", file, options)
         written = []
@@ -167,14 +177,22 @@ def evaluate(
                 title,
                 command=command,
                 plan_command=_to_check(evaluation, file, options),
+                promise=promised,
             )
             written.append(page.write(report))
     if as_json:
-        shown = with_light(evaluation)
-        print_json(shown | {"next_step": _step_here(evaluation, file, options).to_dict()})
+        said: dict[str, Any] = {} if promised is None else {"promise": promised.to_dict()}
+        said |= {} if top is None else {"top": top.to_dict()}
+        said["next_step"] = _step_here(evaluation, file, options).to_dict()
+        print_json(with_light(evaluation) | said)
         return
     console = stdout()
     _print_evaluation(console, evaluation, title, step=_step_here(evaluation, file, options))
+    at = None if promised is None else promised.candidate
+    columns = {"score": score, "label": label}
+    print_promise(
+        console, promised, top, None if at is None else _to_check(evaluation, file, columns, at)
+    )
     print_written(console, written)
 
 
@@ -246,7 +264,9 @@ def demo(
         run_raw_example(console, out)
 
 
-def _check_alone(by: list[str], weight: str | None, beta: float | str | None) -> None:
+def _check_alone(
+    by: list[str], weight: str | None, beta: float | str | None, promised: bool
+) -> None:
     """Refuse what an evaluation by groups cannot take."""
     if weight is not None:
         raise InvalidInputError(
@@ -258,11 +278,18 @@ def _check_alone(by: list[str], weight: str | None, beta: float | str | None) ->
             f"evaluate takes every label as right where it goes by groups. Got --beta {beta} "
             f"beside --by. Drop one of them."
         )
+    if promised:
+        raise InvalidInputError(
+            "evaluate makes promises for all rows together. Got --promise or --queue beside --by. "
+            "Drop one of them."
+        )
     if len(set(by)) < len(by):
         raise InvalidInputError("evaluate needs each column of --by once. Got one of them twice.")
 
 
-def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> str | None:
+def _to_check(
+    evaluation: Evaluation, file: str, options: Mapping[str, Any], threshold: float | None = None
+) -> str | None:
     """Write the command that chooses rows to check by hand, where one can."""
     from recoup.evaluation.next_step import CHECKS, PLAN_FILE
 
@@ -271,7 +298,7 @@ def _to_check(evaluation: Evaluation, file: str, options: Mapping[str, Any]) -> 
     chosen = {
         "score": options["score"],
         "label": options["label"],
-        "threshold": evaluation.threshold,
+        "threshold": evaluation.threshold if threshold is None else threshold,
         "budget": min(CHECKS, int(evaluation.n_unlabeled)),
         "out": PLAN_FILE,
     }

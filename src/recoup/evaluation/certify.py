@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from recoup._core.checks import FloatArray
 from recoup._core.constraints import Number
 from recoup._core.notes import Note
-from recoup._core.text import show_digits
+from recoup._core.text import show_digits, show_number
 from recoup.evaluation.audited import judged_rows
+from recoup.evaluation.possible import tilted_limits
 from recoup.evaluation.promises import Achieved, Basis, Pledge, Promise, PromiseCode
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.demands import SHARE, Demand, aim_of, demands_of
 from recoup.metrics.promises import ByLabels, Judge, best_place
 from recoup.metrics.spec import MetricSpec, metric_spec
+from recoup.selection.how_labeled import tilts_up_to
 
 if TYPE_CHECKING:
     from recoup.audit.promises import ByAnswers
@@ -192,7 +194,9 @@ def _kept(
         queue=float(judge.queue[place]),
         confidence=float(confidence),
         candidate=None,
-        notes=tuple(_rests_on(evaluation, basis) if demands else ()),
+        notes=(_rests_on(evaluation, basis, metrics, float(judge.thresholds[place])),)
+        if demands
+        else (),
     )
 
 
@@ -237,12 +241,11 @@ def _refused(
     elif np.all(each, axis=0).any() or not likely.any():
         code = "small-queue"
     level = (1 - confidence) / max(len(demands), 1)
-    stated = []
-    for pledge in pledges:
-        demand = next((one for one in demands if one.kind == pledge.key), None)
-        if demand is not None and demand.kind != "cost" and code == "few-labels":
-            pledge = replace(pledge, reachable=_reachable(judge, demand, fits, level))
-        stated.append(pledge)
+    stated = [*pledges]
+    for i, demand in enumerate(demands):
+        # What is shown to hold somewhere need not be less.
+        if demand.kind != "cost" and code == "few-labels" and not (each[i] & fits).any():
+            stated[i] = replace(pledges[i], reachable=_reachable(judge, demand, fits, level))
     return Promise(
         threshold=None,
         code=code,
@@ -266,34 +269,54 @@ def _reachable(judge: Judge, demand: Demand, fits: NDArray[np.bool_], level: flo
     return np.floor(low * 1000) / 1000 if low > 0 else np.nan
 
 
-def _rests_on(evaluation: Evaluation, basis: Basis) -> list[Note]:
+def _rests_on(
+    evaluation: Evaluation, basis: Basis, metrics: list[Achieved], threshold: float
+) -> Note:
+    """Say what the promise would fail with."""
     if basis == "audit":
-        return [
-            Note(
-                "promise-audit",
-                "The promise is about these rows, and rests on the draw of the checked ones alone: "
-                "it holds whatever the labels are.",
-            )
-        ]
-    if basis == "propensity":
-        return [
-            Note("promise-propensity", "The promise holds if the propensities that were given do.")
-        ]
-    said = (
-        "which was said of them"
-        if evaluation.labels_are == "random"
-        else "which nobody has said (labels_are)"
-    )
-    extra = ""
-    if evaluation.prior_estimate is not None:
-        extra = " Alpha was estimated; its error is part of the test."
-    return [
-        Note(
-            "promise-labels",
-            f"The promise holds if labels are a random sample of the positives, {said}; rows "
-            f"checked by hand would make it hold whatever the labels are.{extra}",
+        return Note(
+            "promise-audit",
+            "The promise is about these rows, and rests on the draw of the checked ones alone: it "
+            "holds whatever the labels are.",
         )
+    if basis == "propensity":
+        return Note("promise-propensity", "The promise holds if the propensities do.")
+    estimated = ""
+    if evaluation.prior_estimate is not None:
+        estimated = " Alpha was estimated; its error is part of the test."
+    if evaluation.labels_are == "random":
+        return Note(
+            "promise-labels",
+            f"The promise holds if labels are a random sample of the positives, as was said of "
+            f"them.{estimated}",
+        )
+    possible = _possible(evaluation, metrics, threshold)
+    return Note(
+        "promise-labels",
+        f"The promise holds if labels are a random sample of the positives, which nobody has said "
+        f"(labels_are).{possible} Rows checked by hand would make it hold whatever the labels are."
+        f"{estimated}",
+    )
+
+
+def _possible(evaluation: Evaluation, metrics: list[Achieved], threshold: float) -> str:
+    """Say what precision and recall may be at the threshold if labels favor some scores."""
+    if evaluation.label_odds <= 1:
+        return ""
+    at = replace(evaluation, threshold=threshold, metrics={})
+    found = [
+        tilted_limits(at, evaluation.alpha, tilt) for tilt in tilts_up_to(evaluation.label_odds)
     ]
+    parts = []
+    for one in metrics:
+        if one.key in ("precision", "recall"):
+            clip = metric_spec(one.key, CALLER).clip
+            low = min(clip(min(limits[one.key][0] for limits in found)), one.lower)
+            parts.append(f"{one.label} could be as low as {show_number(low)}")
+    return (
+        f" If they favor high or low scores with odds of up to {evaluation.label_odds:g}, "
+        f"{' and '.join(parts)}."
+    )
 
 
 def _remedy(code: PromiseCode, candidate: float | None, basis: Basis) -> Note:

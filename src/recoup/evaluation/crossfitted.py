@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup._core.checks import FloatArray, Scheme
+from recoup.metrics.intervals import CROSSFITTED
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, evaluated_specs
 from recoup.scores.crossfit import CrossfitScores
@@ -36,7 +37,7 @@ from recoup.scores.table import ScoreTable
 RowInfluence: TypeAlias = tuple[FloatArray, FloatArray]
 
 # What was learned by chance is a part of the whole, so that the variance at most doubles.
-LARGEST = float(np.sqrt(2.0))
+LARGEST = CROSSFITTED
 
 # Where influence jumps at a threshold, only what is linear in the chance is made of pairs of rows.
 # Let t be the standard deviation of what a model learns by chance about a row, and scores lie

@@ -195,11 +195,14 @@ class Promise:
             f"{one.label} {show_number(one.value)} ({show_range(one.lower, one.upper)})"
             for one in self.metrics
         ]
-        return (
-            f"At threshold {show_digits(self.threshold, 4)}, which flags "
-            f"{show_count(self.queue)} rows, {self.asked}: kept with a chance of at least {level}. "
-            f"{', '.join(parts)}."
+        flags = (
+            f"Threshold {show_digits(self.threshold, 4)} flags {show_count(self.queue)} rows and "
+            f"keeps the promise ({self.asked})"
         )
+        # A queue is counted: no chance goes with it.
+        tested = any(one.key != "queue" for one in self.pledges)
+        chance = f" with a chance of at least {level}" if tested else ""
+        return f"{flags}{chance}. {', '.join(parts)}."
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per metric at the threshold.

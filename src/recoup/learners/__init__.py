@@ -8,6 +8,7 @@ from recoup.learners._training.stages import Batch, Stage
 from recoup.learners.auto_pu import AutoPU
 from recoup.learners.bagging import BaggingPU
 from recoup.learners.base import LearnerTags, PULearner
+from recoup.learners.certified_threshold import CertifiedThreshold
 from recoup.learners.cgenpu import CGenPU
 from recoup.learners.dist_pu import DistPU
 from recoup.learners.elkan_noto import ElkanNoto
@@ -62,6 +63,7 @@ __all__ = [
     "Batch",
     "CGenPU",
     "CandidateReport",
+    "CertifiedThreshold",
     "DistPU",
     "ElkanNoto",
     "Health",

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils.validation import check_is_fitted
 
-from recoup._core.checks import FloatArray, Scheme, brief
+from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior, estimation_method
-from recoup.exceptions import InvalidInputError
-from recoup.learners.around_classifiers import WrappingClassifier
-from recoup.learners.given_alpha import estimated_prior
+from recoup.learners.cut_classifier import CutClassifier, check_audit
 from recoup.learners.given_rows import checked_labels, labels_by_name
-from recoup.metrics.area import aul
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism_of_best
 from recoup.metrics.curve_results import MetricCurve
 from recoup.metrics.curves import metric_along, recovered_roc
 from recoup.metrics.rates import prepare
 from recoup.metrics.resample import bootstrap
 from recoup.metrics.scorer import checked_metric
-from recoup.priors.results import PriorEstimate
-from recoup.scores.folds import PUStratifiedKFold
 
 
-class TunedThreshold(WrappingClassifier):
+class TunedThreshold(CutClassifier):
     """Choose the threshold of a classifier by a metric recovered from PU data.
 
     A classifier that learned labeled against unlabeled rows gives hidden positives low scores,
@@ -118,8 +109,6 @@ class TunedThreshold(WrappingClassifier):
     (0.73, 0.96)
     """
 
-    wrapped_parameter: ClassVar[str] = "estimator"
-
     def __init__(
         self,
         estimator: Any,
@@ -172,21 +161,10 @@ class TunedThreshold(WrappingClassifier):
             Itself.
         """
         caller = "TunedThreshold.fit"
-        _check_audit(audit, caller)
+        check_audit(audit, caller)
         settings = self._checked_settings(caller, audit)
         s = checked_labels(labels_by_name(s, y, self), caller)
-        target = (s == 1).astype(int)
-        self.response_method_ = _response_method(self.estimator, caller)
-
-        answers = cross_val_predict(
-            clone(self.estimator),
-            X,
-            target,
-            cv=self._splits(X, s),
-            method=self.response_method_,
-            n_jobs=self.n_jobs,
-        )
-        scores = _positive_column(answers)
+        scores = self._out_of_fold(X, s, caller)
         self.prior_ = self._estimated(s, scores, caller)
         if audit is not None:
             self.curve_, optimism = self._audited(s, scores, audit, caller)
@@ -201,60 +179,6 @@ class TunedThreshold(WrappingClassifier):
         self._fit_wrapped(X, s)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int_]:
-        """Predict 1 for rows with a score at or above the threshold, 0 for the others.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-            What the classifier takes.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            1 positive, 0 negative.
-        """
-        labels: NDArray[np.int_] = (self._scores(X) >= self.threshold_).astype(int)
-        return labels
-
-    def score(
-        self,
-        X: Any,
-        s: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y: ArrayLike | None = None,
-    ) -> float:
-        """Return the area under the lift curve (AUL), for which no prior is needed.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-            Rows that were not trained on.
-        s : array-like of shape (n,), optional
-            1 labeled positive, 0 unlabeled, -1 known negative.
-        sample_weight : array-like of shape (n,), optional
-            How much each row counts. By default all count alike.
-        y : array-like of shape (n,), optional
-            Another name for s.
-
-        Returns
-        -------
-        float
-            From 0 to 1; 1/2 for scores that say nothing.
-        """
-        check_is_fitted(self)
-        s = labels_by_name(s, y, self, "score")
-        settings = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
-        if self.prior_ is not None:
-            settings |= {"alpha": self.prior_.alpha, "beta": self.prior_.beta}
-        _, settings = checked_metric("aul", settings, "TunedThreshold.score")
-        return aul(s, self._scores(X), sample_weight=sample_weight, **settings)
-
-    def _scores(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        return _positive_column(getattr(self.estimator_, self.response_method_)(X))
-
     def _checked_settings(self, caller: str, audit: Any = None) -> dict[str, Any]:
         settings: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "scheme": self.scheme}
         estimated = estimation_method(self.alpha, self.beta, caller) is not None
@@ -264,12 +188,6 @@ class TunedThreshold(WrappingClassifier):
         _, settings = checked_metric(self.metric, settings | (self.metric_params or {}), caller)
         self._recover([1, 0], [1.0, 0.0], settings, caller)  # refuses areas before any fit
         return settings
-
-    def _estimated(self, s: ArrayLike, scores: FloatArray, caller: str) -> PriorEstimate | None:
-        method = estimation_method(self.alpha, self.beta, caller)
-        if method is None:
-            return None
-        return estimated_prior(s, scores, method, self.beta, self.random_state, caller)
 
     def _audited(
         self, s: NDArray[np.int_], scores: FloatArray, audit: Any, caller: str
@@ -308,34 +226,3 @@ class TunedThreshold(WrappingClassifier):
         # Always the same numbers: a mean over replicates, which no fold should depend on.
         replicates = bootstrap(table, N_REPLICATES, np.random.default_rng(0))
         return optimism_of_best(replicates, **shared, metric=self.metric, params=self.metric_params)
-
-    def _splits(self, X: Any, s: ArrayLike) -> Iterable[Any]:
-        """Split by s rather than by the classifier's target, which hides known negatives."""
-        if isinstance(self.cv, int | np.integer):
-            folds: Any = PUStratifiedKFold(int(self.cv), random_state=self.random_state)
-        else:
-            folds = check_cv(self.cv, s, classifier=True)
-        return list(folds.split(X, s))
-
-
-def _check_audit(audit: Any, caller: str) -> None:
-    if audit is not None and not hasattr(audit, "best_threshold"):
-        raise InvalidInputError(
-            f"{caller} needs audit to be a recoup.audit.Audit. Got {brief(type(audit).__name__)}. "
-            f"Pass plan.answers(rows, truth), or Audit.uniform(rows, truth)."
-        )
-
-
-def _response_method(estimator: Any, caller: str) -> str:
-    for method in ("predict_proba", "decision_function"):
-        if hasattr(estimator, method):
-            return method
-    raise InvalidInputError(
-        f"{caller} needs a classifier with predict_proba or decision_function: without scores "
-        f"there is no threshold to tune. Got {type(estimator).__name__}."
-    )
-
-
-def _positive_column(answers: Any) -> FloatArray:
-    scores: FloatArray = np.asarray(answers, float)
-    return scores[:, -1] if scores.ndim == 2 else scores

@@ -18,6 +18,10 @@ from recoup._core.checks import FloatArray
 from recoup.metrics.influence import Influence, auc_effects, masses, standard_error
 from recoup.scores.table import ScoreTable
 
+# What models learn by chance is a part of the variance of rows that they score for each other:
+# it counts twice, so that the variance at most doubles (``evaluation/crossfitted.py``).
+CROSSFITTED = float(np.sqrt(2.0))
+
 # Two values: a lower and an upper limit, or a value at the two limits of something else.
 Ends = tuple[Any, Any]
 

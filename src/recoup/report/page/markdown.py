@@ -29,6 +29,7 @@ def as_markdown(page: dict[str, Any]) -> str:
     versus = page["comparison"]
     if versus is not None:
         lines += [escaped(versus["leader"]), "", *_list(versus["sentences"]), ""]
+    lines += _promised(page.get("promise"))
     for model in page["models"]:
         level = "##"
         if versus is not None:
@@ -66,6 +67,17 @@ def _of_model(summary: dict[str, Any], level: str) -> list[str]:
     if summary["notes"]:
         found += [f"{level} Notes", "", *_list(summary["notes"]), ""]
     return found
+
+
+def _promised(promise: dict[str, Any] | None) -> list[str]:
+    """Write the threshold that keeps a promise, or why there is none."""
+    if promise is None:
+        return []
+    found = [f"## {escaped(promise['heading'])}", "", escaped(promise["sentence"]), ""]
+    if promise["rows"]:
+        rows = [[row["label"], row["value"], row["limits"]] for row in promise["rows"]]
+        found += [*_table(["At this threshold", "Recovered", promise["interval"]], rows), ""]
+    return [*found, *_list(promise["notes"]), ""]
 
 
 def _checked(summary: dict[str, Any], level: str) -> list[str]:

@@ -31,12 +31,14 @@ from recoup.evaluation import Evaluation
 from recoup.evaluation.comparison import Comparison
 from recoup.evaluation.next_step import PLANNED
 from recoup.evaluation.possible import saying
+from recoup.evaluation.promises import Promise
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
 from recoup.report.page.crowded import MOST_PAIRS, crowded, read_by_script
 from recoup.report.page.markdown import as_markdown
 from recoup.report.page.models import summarize_comparison
 from recoup.report.page.payload import as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
+from recoup.report.page.promised import promise_card
 from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
 from recoup.selection.how_labeled import BIASED_ODDS, LabelsAre, check_labels_are
@@ -108,6 +110,9 @@ class Report:
         The command that chooses rows to check by hand; by default the page shows the Python call.
     labels_are : {"random", "biased", "unknown"}, optional
         How labels came about, as for :func:`recoup.evaluate`. By default what was said there.
+    promise : Promise, optional
+        What :meth:`recoup.evaluation.Evaluation.certify` returned, to be shown as the threshold to
+        work with.
     """
 
     evaluation: Evaluation | Comparison
@@ -116,6 +121,7 @@ class Report:
     command: str | None = None
     plan_command: str | None = None
     labels_are: LabelsAre | None = None
+    promise: Promise | None = None
 
     def __post_init__(self) -> None:
         """Let the evaluation say of the labels what the report was told."""
@@ -180,6 +186,7 @@ class Report:
                 has_truth=bool(self.truth),
                 call=call,
                 about_call=about_call,
+                promise=None if self.promise is None else promise_card(self.promise),
                 plan_command=self.plan_command and shorten(self.plan_command, COMMAND_SHOWN),
                 version=recoup.__version__,
                 scripts=scripts,
@@ -203,7 +210,8 @@ class Report:
         -------
         dict
             ``title``, ``models`` (each with ``name`` and ``summary``, see
-            :func:`recoup.report.summarize`), ``comparison`` or None, ``call`` and ``made_with``.
+            :func:`recoup.report.summarize`), ``comparison`` or None, ``promise`` or None, ``call``
+            and ``made_with``.
         """
         result, versus = self.evaluation, None
         if isinstance(result, Comparison):
@@ -221,6 +229,7 @@ class Report:
                 {"name": str(name), "summary": summary} for name, summary in summaries.items()
             ],
             "comparison": versus,
+            "promise": None if self.promise is None else promise_card(self.promise),
             "call": self.command or _python_call(result)[0],
             "made_with": f"Made with recoup {recoup.__version__}.",
         }
