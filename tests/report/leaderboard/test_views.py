@@ -55,7 +55,9 @@ def test_ranks_are_those_of_the_comparison(show, rows):
         assert float(line["lower"]) == pytest.approx(item.lower, rel=1e-4)
     shown = {cells[0]: cells[3] for cells in table_of(page, "standing")}
     for name, line in lines.items():
-        mean, _, _ = summary([row for row in board_rows(rows) if row["learner"] == name], "accuracy")
+        mean, _, _ = summary(
+            [row for row in board_rows(rows) if row["learner"] == name], "accuracy"
+        )
         assert float(line["mean"]) == pytest.approx(100 * mean, rel=1e-12)
         assert shown[name] == f"{100 * mean:.1f}"
     for item in standing.against:
