@@ -72,7 +72,7 @@ def evaluate_by(
     scores : array-like of shape (n,), optional
         Higher is more positive. Left out when ``s`` is a table, or what
         :func:`recoup.scores.crossfit` returned.
-    groups : array-like of shape (n,), data frame, or mapping of str to array-like
+    groups : array-like of shape (n,), data frame or mapping of str to array-like, optional
         One column or several, such as ``frame[["sex", "country"]]``. Missing values are a group of
         their own. Left out when ``s`` is a table.
     alpha : float, Interval, Draws, prior estimate, mapping or str, default="estimate"
