@@ -181,8 +181,8 @@ def _by_world(found: Found) -> str:
     names = ["monitor", "week by week", "naive", "CBPE"]
     return (
         f"By what changes, all weeks and those from week {CHANGE} on (*late*). CBPE, which is "
-        f"given true classes, has the smaller error then in {_listed(sides[True])}; `monitor`, which is "
-        f"not, in {_listed(sides[False])}.\n\n"
+        f"given true classes, has the smaller error then in {_listed(sides[True])}; `monitor`, "
+        f"which is not, in {_listed(sides[False])}.\n\n"
     ) + _table(["world", *names, *(f"{name}, late" for name in names)], rows)
 
 

@@ -22,7 +22,7 @@ TIMES_AS_MANY = (1.25, 1.5, 2.0, 3.0)
 TILTS = (-0.5, -0.25, 0.25, 0.5)
 GROWTH = 1.5
 # Neighboring periods of the reference whose sums say how much periods vary by themselves.
-TOGETHER = 4
+TOGETHER = (1, 4, 8)
 # Where nearly all rows are positive, there cannot be many times as many.
 MOST_POSITIVE = 0.9
 
@@ -102,7 +102,8 @@ def evidence_of_change(
     """
     chance = _chance(counts, known)
     total = _NumberOfLabels(counts, chance, known, reference, periods)
-    spread = _Spread(counts.labeled, chance * reference.positives, reference.n_labeled, periods)
+    expected = chance * reference.positives
+    spread = _Spread(counts.labeled, expected, reference.n_labeled, periods, wanders=False)
     unlabeled = _Spread(counts.unlabeled, _unlabeled(reference, chance), reference.n_rows, periods)
     recall = [
         spread.ratio(chance * _blinder(reference, counts, lost, shape))
@@ -182,12 +183,20 @@ class _Spread:
         Rows that it was learned from.
     periods : slice
         Periods of the reference.
+    wanders : bool, default=True
+        Whether it is known to vary by itself.
     """
 
     def __init__(
-        self, rows: FloatArray, expected: FloatArray, learned_from: float, periods: slice
+        self,
+        rows: FloatArray,
+        expected: FloatArray,
+        learned_from: float,
+        periods: slice,
+        wanders: bool = True,
     ) -> None:
         self.rows, self.learned_from, self.periods = rows, learned_from, periods
+        self.wanders = wanders
         self.expected = _normalized(expected)
 
     def ratio(self, changed: FloatArray) -> FloatArray:
@@ -199,7 +208,8 @@ class _Spread:
         n_rows = self.rows.sum(axis=1)
         mean = (self.expected * logs).sum(axis=1)
         variance = n_rows * ((self.expected * logs**2).sum(axis=1) - mean**2)
-        within = _own_variation(ratios - n_rows * mean, variance, self.periods)
+        off = ratios - n_rows * mean
+        within = _own_variation(off, variance, self.periods, wanders=self.wanders)
         found: FloatArray = ratios / (within * _error_of_reference(n_rows, self.learned_from))
         return found
 
@@ -225,7 +235,9 @@ class _NumberOfLabels:
         """Return the tempered log likelihood ratio of so many times as many positives."""
         ratios = self.seen * np.log(times) - self.expected * (times - 1)
         off = (self.seen - self.expected) * np.log(times)
-        within: Any = _own_variation(off, self.variance * np.log(times) ** 2, self.periods)
+        within: Any = _own_variation(
+            off, self.variance * np.log(times) ** 2, self.periods, wanders=True
+        )
         # What is not known of delays makes the number of labels vary more than chance does.
         late = self.variance / self.expected
         within = within * late * _error_of_reference(self.expected, self.learned_from)
@@ -239,24 +251,26 @@ def _normalized(weights: FloatArray) -> FloatArray:
     return found
 
 
-def _own_variation(off: FloatArray, variance: FloatArray, periods: slice) -> float:
+def _own_variation(
+    off: FloatArray, variance: FloatArray, periods: slice, *, wanders: bool
+) -> float:
     """Return by how many times periods of the reference vary more than by chance; at least 1.
 
-    Single periods and sums of a few are looked at, as far as they exceed chance by more than the
-    standard error of so few.
+    Single periods and sums of neighbors are looked at. What is known to wander by itself, as the
+    share of positives does, is given half a standard error more than what so few periods show.
     """
     off, variance = off[periods], variance[periods]
     used = variance > 0
     off, variance = off[used], variance[used]
     found = 1.0
-    for together in (1, TOGETHER):
+    for together in TOGETHER if wanders else TOGETHER[:-1]:
         if len(off) < 2 * together:
             continue
         window = np.ones(together)
         squares = np.convolve(off, window, "valid") ** 2 / np.convolve(variance, window, "valid")
         # A square of one standard deviation has variance 2.
-        error = math.sqrt(2 * together / len(off))
-        found = max(found, float(np.mean(squares)) / (1 + error))
+        more = math.sqrt(2 * together / len(off)) / 2 if wanders else 0.0
+        found = max(found, float(np.mean(squares)) * (1 + more))
     return found
 
 
