@@ -320,8 +320,13 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="*")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--only-tables", action="store_true", help="of what was looked at so far")
+    parser.add_argument("--part", type=int, help="which of the parts this run does, and no more")
+    parser.add_argument("--parts", type=int, default=1, help="how many runs share the work")
     chosen = parser.parse_args()
     todo = [task for task in tasks() if task[0] in (chosen.datasets or [task[0]])]
+    if chosen.part is not None:
+        run("study", todo[chosen.part :: chosen.parts])
+        return
     if not chosen.only_tables:
         run("study", todo)
         run(

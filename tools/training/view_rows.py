@@ -2,7 +2,7 @@
 
 Each task is asked about as it is, and some more times with rows taken in other numbers: with
 other shares of positives, of labels and of wrong labels. A row holds the evidence of several
-tables of the same rows: those of the views and of their average.
+tables of the same rows: those of the views, of their average, and one of another kind.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
+from recoup.priors._solvers.views import VIEWS
 from recoup.priors.base import checked_table
 from recoup.priors.evidence import evidence, related
-from recoup.priors.share_net import summary
 from tools.studies.prior_tasks import FOLDER, stream, write
 from tools.training.view_tasks import (
     FEWEST_LABELED,
@@ -36,6 +36,7 @@ DRAWN, DRAWN_CHUNK = 800, 50
 LEAST_GAP = 0.05
 # Rows are taken in numbers down to one in so many.
 SMALLEST = 6
+KINDS = ("taught", "weak", "blurred")
 
 
 def remix(task: ViewTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
@@ -71,23 +72,30 @@ def _log_uniform(rng: np.random.Generator, low: float, high: float) -> int:
     return int(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def describe(task: ViewTask, rows: np.ndarray, s: np.ndarray) -> dict[str, np.ndarray]:
+def describe(task: ViewTask, rows: np.ndarray, s: np.ndarray, kind: str) -> dict[str, np.ndarray]:
     """Ask members about the tables of the chosen rows."""
-    y, views = task.y[rows], task.scores[:, rows]
+    y, scores = task.y[rows], task.scores[:, rows]
+    rng = stream("blur", task.number, kind, len(rows))
+    views = scores[: len(VIEWS)]
     # Ranks among the rows that were scored together, as they are where nothing was left out.
     average = rankdata(views, axis=1).mean(axis=0) / len(rows)
-    tables = [checked_table(s, values, "training") for values in (average, *views)]
+    if kind == "blurred":
+        normal = norm.ppf((rankdata(average) - 0.5) / len(rows))
+        other = normal + np.exp(rng.uniform(np.log(0.1), np.log(2.0))) * rng.normal(size=len(rows))
+    else:
+        other = scores[len(VIEWS) + KINDS.index(kind)]
+    tables = [checked_table(s, values, "training") for values in (average, *views, other)]
     found = [evidence(table, np.random.default_rng(0)) for table in tables]
     return {
         "group": np.array(task.group),
         "task": np.array(task.number),
+        "kind": np.array(kind),
         "alpha": np.array(y[s == 0].mean()),
         "beta": np.array(y[s == 1].mean()),
         "sizes": np.array([(s == 1).sum(), (s == 0).sum()]),
         "inputs": np.array([one.inputs for one in found]),
         "extents": np.array([one.sizes for one in found]),
         "limits": np.array([one.limits for one in found]),
-        "rankings": np.array([summary(table) for table in tables], np.float32),
         "relation": related(s, views),
     }
 
@@ -97,6 +105,7 @@ def describe_task(task: ViewTask) -> list[dict[str, np.ndarray]]:
     rng = stream("view rows", task.number)
     found = []
     for number in range(REMIXES + 1):
+        kind = KINDS[int(rng.integers(len(KINDS)))]
         drawn = remix(task, rng) if number else (np.arange(len(task.s)), task.s)
         if drawn is None:
             continue
@@ -106,7 +115,7 @@ def describe_task(task: ViewTask) -> list[dict[str, np.ndarray]]:
             continue
         if any(np.ptp(values[rows]) == 0 for values in task.scores):
             continue
-        found.append(describe(task, rows, s))
+        found.append(describe(task, rows, s, kind))
     return found
 
 
@@ -122,7 +131,7 @@ def store_drawn(chunk: int) -> int:
     for number in range(chunk * DRAWN_CHUNK, (chunk + 1) * DRAWN_CHUNK):
         task = drawn_task(number)
         if task.y[task.s == 1].mean() - task.y[task.s == 0].mean() >= LEAST_GAP:
-            rows.append(describe(task, np.arange(len(task.s)), task.s))
+            rows.append(describe(task, np.arange(len(task.s)), task.s, KINDS[number % 3]))
     return _store(ROWS / f"drawn-{chunk:04d}.npz", rows)
 
 

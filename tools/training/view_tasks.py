@@ -1,12 +1,12 @@
 """Scored tasks that the combination behind ``recoup.priors.estimate`` is trained on.
 
-``python -m tools.training.view_tasks --tasks 4000`` cuts tasks at random from the training
+``python -m tools.training.view_tasks --tasks 690`` cuts tasks at random from the training
 datasets of ``tools/studies/prior_tasks.py`` (any classes, or any column above a threshold, as the
 positive class; subsets of rows and columns; all shares of positives, of labels and of wrong
-labels) and from simulated tables, and scores the rows of each by the views of ``recoup.priors``.
-Twenty tasks are one file under ``build/priors/views``, so that an interrupted run goes on where it
-stopped, and several runs can share the work: each takes every so many files. The datasets of
-the study are never used.
+labels) and from simulated tables, and scores the rows of each by the views of ``recoup.priors``,
+by a classifier that knows the true classes and by weak ones. Ten tasks are one file under
+``build/priors/views``, so that an interrupted run goes on where it stopped. The datasets of the
+study are never used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.views import VIEWS, score_views
+from recoup.scores.crossfit import crossfit
 from tools.studies.prior_tasks import (
     FOLDER,
     TRAINING,
@@ -33,16 +34,16 @@ from tools.studies.prior_tasks import (
 )
 
 STORE = FOLDER / "views"
-CHUNK = 20
+CHUNK = 10
 SIMULATED_SHARE = 0.15
-THRESHOLD_SHARE = 0.35
-CLEAN_SHARE = 0.65
+THRESHOLD_SHARE = 0.25
+CLEAN_SHARE = 0.5
 FEWEST_LABELED, FEWEST_UNLABELED = 20, 300
 
 
 @dataclass(frozen=True, eq=False)
 class ViewTask:
-    """Rows with known classes, and their scores by each view."""
+    """Rows with known classes and their scores: views, a taught classifier and a weak one."""
 
     group: str
     number: int
@@ -58,7 +59,7 @@ def random_alpha(rng: np.random.Generator) -> float:
 
 
 def random_beta(alpha: float, rng: np.random.Generator) -> float:
-    """Draw a share of right labels; most of the tasks have right labels only."""
+    """Draw a share of right labels; half of the tasks have right labels only."""
     if rng.random() < CLEAN_SHARE or alpha > 0.85:
         return 1.0
     return float(rng.uniform(max(alpha + 0.1, 0.6), 1.0))
@@ -121,8 +122,29 @@ def _some_columns(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return X[:, np.sort(rng.permutation(X.shape[1])[:number])]
 
 
+def weak_classifier(rng: np.random.Generator) -> object:
+    """Build a classifier that is not among the views."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    return (
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        make_pipeline(StandardScaler(), KNeighborsClassifier(int(rng.integers(10, 80)))),
+        make_pipeline(StandardScaler(), GaussianNB()),
+        DecisionTreeClassifier(min_samples_leaf=20),
+        HistGradientBoostingClassifier(learning_rate=0.2, max_iter=8, max_leaf_nodes=6),
+    )[int(rng.integers(5))]
+
+
 def make_task(number: int) -> ViewTask | None:
     """Cut and score one task; None where its draw cannot be cut from its table."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     rng = stream("view task", number)
     names = sorted(TRAINING)
     if rng.random() < SIMULATED_SHARE:
@@ -146,9 +168,13 @@ def make_task(number: int) -> ViewTask | None:
         warnings.simplefilter("ignore")
         try:
             views = score_views(X, s, seed, "view_tasks")
+            trees = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=15)
+            taught = crossfit(trees, X, y.astype(int), cv=3, random_state=seed)
+            weak = crossfit(weak_classifier(rng), X, s, cv=3, random_state=seed)
         except (InvalidInputError, ValueError):
             return None
-    return ViewTask(group, number, s, y, views.scores)
+    scores = np.array([*views.scores, taught.scores, weak.scores])
+    return ViewTask(group, number, s, y, scores)
 
 
 def drawn_task(number: int) -> ViewTask:
@@ -171,14 +197,18 @@ def drawn_task(number: int) -> ViewTask:
     shared = rng.uniform(0.2, 0.95)
     common = noise(size=len(s))
     scores = []
-    for strength in rng.uniform(0.6, 1.0, len(VIEWS)):
+    for strength in (
+        *rng.uniform(0.6, 1.0, len(VIEWS)),
+        rng.uniform(0.8, 1.4),
+        rng.uniform(0.2, 0.7),
+    ):
         errors = shared * common + np.sqrt(1 - shared**2) * noise(size=len(s))
         scores.append(np.where(looks, strength * distance + spread * errors, errors))
     return ViewTask("drawn", -1 - number, s, y, np.array(scores))
 
 
 def make_chunk(chunk: int) -> int:
-    """Make some tasks and store those that could be cut; say how many."""
+    """Make ten tasks and store those that could be cut; say how many."""
     made = [make_task(chunk * CHUNK + number) for number in range(CHUNK)]
     tasks = [task for task in made if task is not None]
     write(
@@ -214,12 +244,9 @@ def view_tasks(chunks: range | None = None) -> Iterator[ViewTask]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", type=int, default=4000)
-    parser.add_argument("--part", type=int, default=0, help="which of the parts this run makes")
-    parser.add_argument("--parts", type=int, default=1, help="how many runs share the work")
+    parser.add_argument("--tasks", type=int, default=690)
     chosen = parser.parse_args()
-    started = time.perf_counter()
-    todo = range(chosen.part, chosen.tasks // CHUNK, chosen.parts)
+    started, todo = time.perf_counter(), range(chosen.tasks // CHUNK)
     for done, chunk in enumerate(todo, 1):
         if not (STORE / f"{chunk:04d}.npz").exists():
             found = make_chunk(chunk)
