@@ -586,7 +586,7 @@ def test_a_merge_that_fails_leaves_nothing_in_the_way(store, tmp_path, monkeypat
     before = {path.name for path in tmp_path.iterdir()}
     with monkeypatch.context() as patched:
         patched.setattr(Store, "_insert", full)
-        with pytest.raises(InvalidInputError, match="run the same command again"):
+        with pytest.raises(InvalidInputError, match=r"all\.sqlite: .* run the same command again"):
             merge([store.path], out)
     assert {path.name for path in tmp_path.iterdir()} == before
     assert merge([store.path], out).counts() == store.counts()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -38,7 +39,9 @@ def main() -> None:
 
 def weathered(names: Sequence[str], rounds: int, seed: int) -> list[str]:
     """Have all events happen, and return what went wrong."""
-    rng, problems = random.Random(seed), []
+    # Shells start jobs in the background with this signal ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    rng, problems = random.Random(seed), list[str]()
     waiting = [name for name in names for _ in range(rounds)]
     rng.shuffle(waiting)
     with tempfile.TemporaryDirectory() as folder:

@@ -59,6 +59,10 @@ def merge(sources: Sequence[str | Path], out: str | Path) -> Store:
             draft.path.rename(target)
         except OSError as error:
             raise InvalidInputError(f"Cannot write {out}: {error.strerror}.") from error
+    except InvalidInputError as error:
+        # Users know the file by the name that they gave.
+        said = str(error).replace(brief(str(draft.path), 200), brief(str(out), 200))
+        raise InvalidInputError(said) from error
     finally:
         for end in ("", "-wal", "-shm", "-journal", ".lock"):
             draft.path.with_name(draft.path.name + end).unlink(missing_ok=True)
