@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -135,6 +134,9 @@ def coded(columns: Mapping[str, Any], caller: str) -> tuple[GroupKeys, Codes]:
 
 
 def _columns(groups: Any, caller: str) -> dict[str, Any]:
+    # Frames are for those who have them: arrays need no narwhals.
+    import narwhals as nw
+
     if isinstance(groups, Mapping):
         found = {str(name): _values(values, str(name), caller) for name, values in groups.items()}
     else:
@@ -182,6 +184,7 @@ def _values(values: Any, name: str, caller: str) -> Any:
 
 def _column_codes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
     """Give each value of a column a number; all that is missing is one value, None."""
+    import narwhals as nw
     import pyarrow as pa
 
     try:
