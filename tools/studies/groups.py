@@ -446,7 +446,7 @@ def write(records: list[dict[str, Any]], path: Path) -> None:
         f"{np.median(ratios):.2f} of that of the group alone over all groups and metrics, and "
         f"{np.median(few):.2f} in groups of 5 to 19 labels."
     )
-    counts = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     for one in simulated:
         counts[one["cell"]] += one["labels"] == -1 and one["key"] == "recall"
     sizes = f"Data sets: {', '.join(f'{name} {n}' for name, n in counts.items())}."

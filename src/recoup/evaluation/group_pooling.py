@@ -257,7 +257,7 @@ def _hyper_draws(
         step = shifts[1] - shifts[0]
         if deviation > 2 * step:
             break
-        shifts = np.asarray(middle + max(deviation, step / 2) * WIDTHS, float)
+        shifts = np.asarray(middle + max(deviation, step / 2) * WIDTHS, np.float64)
     else:
         chance = _chances(fit(shifts), shifts)
     drawn = rng.choice(chance.size, n_draws, p=chance.ravel())

@@ -134,6 +134,7 @@ def coded(columns: Mapping[str, Any], caller: str) -> tuple[GroupKeys, Codes]:
 
 
 def _columns(groups: Any, caller: str) -> dict[str, Any]:
+    # Frames are for those who have them: arrays need no narwhals.
     import narwhals as nw
 
     if isinstance(groups, Mapping):
