@@ -7,7 +7,9 @@ from recoup.evaluation.differences import Difference
 from recoup.evaluation.estimates import Baseline, Estimate, OperatingPoint, Sensitivity
 from recoup.evaluation.evaluate import evaluate
 from recoup.evaluation.feasibility import Feasibility
+from recoup.evaluation.promises import Promise
 from recoup.evaluation.results import Evaluation
+from recoup.evaluation.top_rows import TopRows
 from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
 
@@ -21,7 +23,9 @@ __all__ = [
     "Evaluation",
     "Feasibility",
     "OperatingPoint",
+    "Promise",
     "Sensitivity",
+    "TopRows",
     "WinRange",
     "compare",
     "evaluate",
