@@ -10,8 +10,9 @@ WEIGHTS = src/recoup/priors/weights
 INSTALL = python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help demo test check lint pins install-hashed docs fuzz chaos bench reproduce study
-.PHONY: study-audits study-priors study-auto study-probabilities study-groups study-labels
-.PHONY: study-tables study-weeks study-guard train-priors house data clean clean-study system
+.PHONY: study-audits study-promises study-priors study-auto study-probabilities study-groups
+.PHONY: study-labels study-tables study-weeks study-guard train-priors house data clean
+.PHONY: clean-study system
 
 help:
 	@echo 'make demo          install recoup into $(VENV) and run its demonstration'
@@ -32,6 +33,7 @@ help:
 	@echo 'make study-audits  measure whether rows checked by hand give what they claim: two hours'
 	@echo 'make study-priors  hold every prior estimator against known shares in the real datasets'
 	@echo '                   of the folder RECOUP_DATA: hours'
+	@echo 'make study-promises  measure how often promises of certified thresholds are broken'
 	@echo 'make study-auto    hold auto and its members against known shares where labels are random, on'
 	@echo '                   real datasets of the folder RECOUP_DATA: half an hour'
 	@echo 'make study-groups  measure intervals of groups, in simulations and on Adult: an hour'
@@ -144,6 +146,12 @@ study-audits: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.audits run --data $(AUDITS)/sets.npz --out $(AUDITS)/found.json
 	$(BIN)/python -m tools.studies.audit_page $(AUDITS)/found.json docs/audits.md \
 	    $(if $(wildcard $(AUDITS)/peers.json),--peers $(AUDITS)/peers.json)
+
+# tools.studies.promise_peers, run where mapie is installed, adds its part.
+study-promises: $(VENV)/.installed
+	@mkdir -p $(RECOUP_STUDY)
+	$(BIN)/python -m tools.studies.promises --out $(RECOUP_STUDY)/promises.json \
+	    --peers $(RECOUP_STUDY)/promise_peers.json --write docs/promises-study.md
 
 study-priors: data $(VENV)/.installed
 	$(BIN)/python -m tools.studies.prior_tasks pack --kind study

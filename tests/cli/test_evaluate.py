@@ -23,6 +23,7 @@ from recoup.cli._light import with_light
 from recoup.exceptions import ClippedEstimateWarning
 from recoup.metrics.spec import AREA_METRICS, POINT_METRICS
 from recoup.report.page.models import about_pair
+from recoup.scores import ScoreTable
 
 
 @pytest.fixture
@@ -693,3 +694,55 @@ def test_compare_takes_a_queue_and_weights(folder):
     assert "Got queue and recall" in " ".join(twice.stderr.split())
     told = run(*both, "--recall", 0.5, "--metric", "precision", *QUICK)
     assert "at recall 0.5" in " ".join(told.stdout.split())
+
+
+class TestPromises:
+    OPTIONS = ("--score", "p", "--label", "flagged", "--alpha", 0.1, "--beta", 1)
+
+    def test_promise_queue_and_json(self, scores):
+        done = run(
+            *("evaluate", scores, *self.OPTIONS, "--n-boot", 0),
+            *("--promise", "recall=0.5", "--promise", "cost=1:20", "--queue", 60, "--json"),
+        )
+        assert done.exit_code == 0
+        found = json.loads(done.stdout)
+        evaluation = recoup.evaluate(
+            ScoreTable.from_file(scores, label="flagged", score="p"),
+            alpha=0.1,
+            beta=1.0,
+            n_boot=0,
+        )
+        expected = evaluation.certify(recall=0.5, cost={"fp": 1, "fn": 20}, queue=60)
+        assert found["promise"] == json.loads(json.dumps(expected.to_dict()))
+        assert found["top"] == json.loads(json.dumps(evaluation.at_top(60).to_dict()))
+
+    def test_said_on_the_terminal_and_in_reports(self, scores, folder):
+        done = run(
+            *("evaluate", scores, *self.OPTIONS, "--n-boot", 0, "--promise", "precision=0.999"),
+            *("--report", folder / "r.md"),
+        )
+        said = " ".join(done.stdout.split())
+        assert done.exit_code == 0
+        assert "No threshold: precision of at least 0.999 cannot be promised at 95%." in said
+        page = (folder / "r.md").read_text()
+        assert "## No threshold to promise" in page
+        assert "--promise precision=0.999" in page
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--promise", "precision"], "needs --promise as precision=0.9"),
+            (["--promise", "auc=0.9"], "needs --promise as precision=0.9"),
+            (["--promise", "precision=high"], "needs --promise with a number"),
+            (["--promise", "precision=1.5"], "needs precision to be a number above 0 and below 1"),
+            (["--promise", "cost=3"], "needs --promise cost as two numbers"),
+            (["--promise", "recall=0.5", "--promise", "recall=0.6"], "Got recall twice"),
+            (["--maximise", "f1"], "needs --maximise only beside --promise"),
+            (["--promise", "recall=0.5", "--maximise", "auc"], "needs maximise to be a metric"),
+            (["--queue", "100000"], "needs no more rows than are judged"),
+        ],
+    )
+    def test_bad_promises_are_one_line(self, scores, folder, options, message):
+        before = sorted(folder.rglob("*"))
+        done = run("evaluate", scores, *self.OPTIONS, "--n-boot", 0, *options)
+        assert_one_line(done, message, folder, before)

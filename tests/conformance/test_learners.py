@@ -83,7 +83,7 @@ def test_keys_are_those_of_the_tags():
 
 
 def test_wrappers_are_no_learners_with_tags():
-    wrappers = {"BaggedNetworks", "TunedThreshold", "WithPrior"}
+    wrappers = {"BaggedNetworks", "CertifiedThreshold", "TunedThreshold", "WithPrior"}
     assert wrappers.isdisjoint(cls.__name__ for cls in registered("learners").values())
 
 

@@ -13,7 +13,7 @@ from recoup._core.constraints import RANDOM_STATE, constraints_of
 from recoup._core.registry import registered
 from recoup.bench.ranking import rank_learners
 from recoup.exceptions import InvalidInputError
-from recoup.learners import BaggingPU, ElkanNoto, TunedThreshold, WithPrior
+from recoup.learners import BaggingPU, CertifiedThreshold, ElkanNoto, TunedThreshold, WithPrior
 from recoup.priors import BBE
 from recoup.scores import PUStratifiedKFold, crossfit
 from recoup.selection import scar_test
@@ -100,6 +100,11 @@ CALLS = {
     "recoup.bench.ranking.rank_learners": ranks,
     "recoup.learners.TunedThreshold": lambda r: (
         TunedThreshold(TREE.set_params(random_state=0), alpha=0.25, random_state=r)
+        .fit(X, S)
+        .threshold_
+    ),
+    "recoup.learners.CertifiedThreshold": lambda r: (
+        CertifiedThreshold(TREE.set_params(random_state=0), recall=0.5, alpha=0.25, random_state=r)
         .fit(X, S)
         .threshold_
     ),

@@ -47,7 +47,7 @@ OPENINGS = {
     "are the sample, and the labeled ones were collected apart.",
     "random_state": "Seed of all that is random.",
 }
-NO_PAPER = {"Oracle", "PN", "TorchPULearner", "TunedThreshold", "WithPrior"}
+NO_PAPER = {"CertifiedThreshold", "Oracle", "PN", "TorchPULearner", "TunedThreshold", "WithPrior"}
 
 
 @cache

@@ -235,20 +235,25 @@ class TestByAnswers:
         assert promise.pledges[0].p_value < 0.001
 
     def test_missing_answers_may_be_either(self):
-        made = plan(self.S, self.SCORES, threshold=0.7, budget=150, n_waves=1, alpha=0.12)
-        truth = self.Y[made.rows].astype(float)
-        promised = []
+        made = plan(
+            self.S, self.SCORES, threshold=0.7, budget=150, n_waves=1, alpha=0.12,
+            metrics=("precision",),
+        )  # fmt: skip
+        found = recoup.evaluate(self.S, self.SCORES, alpha=0.12, n_boot=0, threshold=0.7)
+        _, population = judged_rows(found)
+        demand, p_values = Demand("precision", 0.8), []
         for missing in (0, 30):
+            truth = self.Y[made.rows].astype(float)
             truth[:missing] = np.nan
-            _, population = judged_rows(
-                recoup.evaluate(self.S, self.SCORES, alpha=0.12, n_boot=0, threshold=0.7)
-            )
             checked = made.answers(made.rows, truth).checked(
                 self.S, self.SCORES, population, "test"
             )
             judge = ByAnswers(population, checked, 0.12, 1.0, 0)
-            promised.append(judge.kept(Demand("precision", 0.85), 0.05).sum())
-        assert promised[1] < promised[0]
+            p_values.append(judge.p_value(demand, 10))
+            # As surely as if all of them were negative.
+            worst = ByAnswers(population, checked.filled(0.0), 0.12, 1.0, 0)
+            assert p_values[-1] == worst.p_value(demand, 10)
+        assert p_values[0] < 0.05 < p_values[1]
 
     def test_a_queue_by_answers(self):
         promise = self.audited().certify(queue=321)

@@ -87,7 +87,9 @@ def main() -> None:
     options = parser.parse_args()
     results = []
     for number, (pi, separation, goal, budget) in enumerate(SETTINGS):
-        found: dict[str, list[Outcome]] = {way: [] for way in ("recoup", *WAYS)}
+        found: dict[str, list[Outcome]] = {}
+        for way in ("recoup", *WAYS):
+            found[way] = []
         for repetition in range(options.simulations):
             # Numbers that the study itself does not use.
             rng = np.random.default_rng([SEED, 100 + number, repetition])

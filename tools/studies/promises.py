@@ -42,6 +42,7 @@ from recoup.metrics.promises import ByLabels
 from recoup.priors import estimate
 from tools.studies.audits import label_chances
 from tools.studies.intervals import World
+from tools.studies.promise_page import write_page
 
 SEED = 23
 LEVEL = 0.05
@@ -323,13 +324,6 @@ def allowed(simulations: int) -> float:
     return LEVEL + 2 * float(np.sqrt(LEVEL * (1 - LEVEL) / simulations))
 
 
-def page(results: list[dict[str, Any]], peers: list[dict[str, Any]]) -> str:
-    """Write the study as a page."""
-    from tools.studies.promise_page import write_page
-
-    return write_page(results, peers, allowed)
-
-
 def main() -> None:
     """Run what is asked for, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -353,7 +347,7 @@ def main() -> None:
         write_file(options.out, json.dumps(results, indent=1).encode())
     if options.write is not None:
         peers = json.loads(options.peers.read_text()) if options.peers.exists() else []
-        write_file(options.write, page(results, peers).encode())
+        write_file(options.write, write_page(results, peers, allowed).encode())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ from recoup.evaluation.feasibility import Feasibility
 from recoup.evaluation.group_metric import GroupContrast, GroupEstimate, GroupMetric
 from recoup.evaluation.grouped_evaluation import GroupedEvaluation
 from recoup.evaluation.next_step import NextStep
+from recoup.evaluation.promises import Promise
 from recoup.evaluation.results import Evaluation
+from recoup.evaluation.top_rows import TopRows
 from recoup.metrics.curve_results import Band
 from recoup.selection.sensitivity import SelectionSensitivity as SelectionSensitivity
 
@@ -30,7 +32,9 @@ __all__ = [
     "GroupedEvaluation",
     "NextStep",
     "OperatingPoint",
+    "Promise",
     "Sensitivity",
+    "TopRows",
     "WinRange",
     "compare",
     "evaluate",
