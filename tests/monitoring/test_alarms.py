@@ -51,6 +51,19 @@ def test_periods_that_vary_by_themselves_are_believed_less():
     assert loud < 0.35
 
 
+def test_what_wanders_by_itself_is_believed_less_than_what_does_not():
+    rng = np.random.default_rng(2)
+    wandering = np.cumsum(rng.normal(0, 0.05, 40))
+    wandering = 0.6 + wandering - wandering.mean()
+    rows = np.array([rng.multinomial(300, [p, 1 - p]) for p in wandering], float)
+    before, changed = np.tile([0.6, 0.4], (40, 1)), np.tile([0.5, 0.5], (40, 1))
+    ratios = [
+        np.abs(_Spread(rows, before, 1e12, slice(0, 27), wanders=one).ratio(changed)[-1])
+        for one in (True, False)
+    ]
+    assert ratios[0] < 0.8 * ratios[1]
+
+
 def test_what_is_not_known_of_delays_weakens_the_number_of_labels():
     counts = counted(weeks=30, rows=800)
     sure = known(counts)

@@ -30,7 +30,6 @@ from recoup.monitoring.counts import PeriodCounts
 from recoup.monitoring.delays import delay_distribution, mean_shares
 from recoup.monitoring.smoothing import Known
 
-FIRST_SEED = 100_000
 WEEKS, CHANGE = 52, 40
 THRESHOLD = 2.0
 # Log standard deviation of what is known of the label frequency, as after an audit.
@@ -318,26 +317,28 @@ def cells_of(part: str) -> list[Cell]:
     return changes + more
 
 
-PARTS: dict[str, tuple[Any, int]] = {
-    "weeks": (weeks_of, 20),
-    "unknown": (weeks_of, 5),
-    "false": (false_alarms, 12),
-    "found": (detection, 25),
+# What is done for each cell, for how many seeds, from which on.
+PARTS: dict[str, tuple[Any, int, int]] = {
+    "weeks": (weeks_of, 20, 100_000),
+    "found": (detection, 10, 600_000),
+    "false": (false_alarms, 16, 700_000),
+    "unknown": (weeks_of, 5, 800_000),
 }
 
 
-def run(parts: list[str], out: Path, first_seed: int, times: float) -> None:
+def run(parts: list[str], out: Path, first_seed: int | None, times: float) -> None:
     """Simulate, and keep what was found in a file after each cell."""
     stored: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
     for part in parts:
-        function, n_seeds = PARTS[part]
+        function, n_seeds, first = PARTS[part]
+        first = first if first_seed is None else first_seed
         n_seeds = max(int(n_seeds * times), 1)
         for place, cell in enumerate(cells_of(part)):
-            key = json.dumps({"part": part, **vars(cell), "seeds": n_seeds, "from": first_seed})
+            key = json.dumps({"part": part, **vars(cell), "seeds": n_seeds, "from": first})
             if key in stored:
                 continue
             started = time.perf_counter()
-            seed = first_seed + 1000 * place
+            seed = first + 1000 * place
             stored[key] = [
                 function(cell, seed + one, (one + 0.5) / n_seeds) for one in range(n_seeds)
             ]
@@ -354,7 +355,7 @@ def main() -> None:
         command.add_argument("--found", type=Path, default=Path("build/weeks.json"))
         if name == "run":
             command.add_argument("--parts", nargs="*", default=list(PARTS))
-            command.add_argument("--first-seed", type=int, default=FIRST_SEED)
+            command.add_argument("--first-seed", type=int, help="by default one for each part")
             command.add_argument("--times", type=float, default=1.0, help="as many simulations")
         else:
             command.add_argument("page", type=Path)

@@ -49,8 +49,9 @@ that looks suspicious. From week {CHANGE} on
 The label frequency is known with an error of {100 * KNOWN_TO:.0f} % (one standard deviation), as
 from an audit; the errors are the quantiles of their distribution, so that each cell has small and
 large ones. All ways to count get the same number. `make study-weeks` runs it all. Settings were
-chosen on worlds with normal scores, and two of them ([decisions](decisions.md)) on five years of
-some of these worlds, with other seeds. The rules are older than the runs:
+chosen on worlds with normal scores, and three of them ([decisions](decisions.md)) on some of these
+worlds, with other seeds; alarms were measured anew after the last one, on seeds that nothing had
+seen. The rules are older than the runs:
 
 | what | rule |
 | --- | --- |
