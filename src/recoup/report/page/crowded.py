@@ -10,6 +10,8 @@ import numpy as np
 # A page of more models keeps pictures to this many steps of height, and what is alike only once.
 FEW_MODELS = 8
 STEPS = 65_534
+# How large the tables of many models together may be, in bytes.
+MANY_TABLES_BYTES = 400_000
 # Of more pairs than so many models have, those with the best model are shown.
 MOST_PAIRS = FEW_MODELS * (FEW_MODELS - 1) // 2
 # What the page's script reads of each model's words; the rest is written for the first one alone.

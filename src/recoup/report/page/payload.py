@@ -30,14 +30,13 @@ from recoup.metrics.point import precision as precision_at
 from recoup.metrics.point_limits import N_DRAWS
 from recoup.metrics.rates import Mixture
 from recoup.metrics.spec import MetricSpec, metric_spec
-from recoup.report.page.crowded import FEW_MODELS
 from recoup.report.page.light import labels_asked
 from recoup.report.page.script import is_fixed
 from recoup.scores.table import DEFAULT_BINS, ScoreTable
 from recoup.selection.how_labeled import odds_left_open, tilts_up_to
 
-# How large the tables of all models together may be on the page, in bytes: of few and of many.
-TABLES_BYTES, MANY_TABLES_BYTES = 800_000, 400_000
+# How large the tables of all models together may be on the page, in bytes.
+TABLES_BYTES = 5_000_000
 FEWEST_BINS = 256
 # A picture shows no more points than it has pixels.
 BOUND_POINTS, CURVE_POINTS = 200, 400
@@ -55,13 +54,15 @@ SMALLEST_GAP = 0.01
 STUDENT_DEGREE = 24
 
 
-def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+def page_data(evaluations: Mapping[str, Evaluation], room: int = TABLES_BYTES) -> dict[str, Any]:
     """Gather what a page needs to recover every number again for other alpha, beta and threshold.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
         The models of the page by their names.
+    room : int, default=TABLES_BYTES
+        How large their tables together may be, in bytes.
 
     Returns
     -------
@@ -73,7 +74,6 @@ def page_data(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """
     packed = {name: _tables(evaluation, None) for name, evaluation in evaluations.items()}
     weight = sum(_weight(tables) for tables in packed.values())
-    room = TABLES_BYTES if len(evaluations) <= FEW_MODELS else MANY_TABLES_BYTES
     if weight > room:
         longest = max(len(evaluation.table.scores) for evaluation in evaluations.values())
         bins = max(int(longest * room / weight), FEWEST_BINS)

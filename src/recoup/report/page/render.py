@@ -33,10 +33,16 @@ from recoup.evaluation.next_step import PLANNED
 from recoup.evaluation.possible import saying
 from recoup.evaluation.promises import Promise
 from recoup.plot.evaluation import ALPHA_METRICS, THRESHOLD_METRICS
-from recoup.report.page.crowded import MOST_PAIRS, crowded, read_by_script
+from recoup.report.page.crowded import (
+    FEW_MODELS,
+    MANY_TABLES_BYTES,
+    MOST_PAIRS,
+    crowded,
+    read_by_script,
+)
 from recoup.report.page.markdown import as_markdown
 from recoup.report.page.models import summarize_comparison
-from recoup.report.page.payload import as_island, page_data
+from recoup.report.page.payload import TABLES_BYTES, as_island, page_data
 from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
 from recoup.report.page.promised import promise_card
 from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
@@ -148,7 +154,8 @@ class Report:
         call, about_call = _python_call(self.evaluation)
         if self.command:
             call, about_call = shorten(self.command, COMMAND_SHOWN), ""
-        data = page_data(models)
+        room = TABLES_BYTES if len(models) <= FEW_MODELS else MANY_TABLES_BYTES
+        data = page_data(models, room)
         specs = data["models"][chosen]["specs"]
         figures = _figures(data["models"])
         data["models"] = crowded(data["models"])
