@@ -234,7 +234,8 @@ def test_a_second_driver_is_refused_and_an_interrupt_loses_nothing(recoup, write
     code, _, err = finish(first)
     assert code == 130
     assert "What was finished is kept in plan.sqlite" in " ".join(err.split())
-    assert len(err.splitlines()) <= 2
+    # On a busy machine, a line may have told how far it was.
+    assert len([line for line in err.splitlines() if " cached, " not in line]) <= 2
     assert Store(store).counts()["done"] >= 1
     deadline = time.monotonic() + 20
     while [pid for pid in below if "recoup" in command(pid)] and time.monotonic() < deadline:

@@ -120,6 +120,10 @@ def _without_interrupts() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # not on this system
         yield
         return
+    from multiprocessing import resource_tracker
+
+    # Where it is started with the first process, it no longer holds back what was held back.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
