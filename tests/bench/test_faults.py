@@ -64,6 +64,13 @@ def command(pid):
         return ""
 
 
+def holds_back(pid, number):
+    """Whether a process holds a signal back, as those do that were started so."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    blocked = next(line.split()[1] for line in lines if line.startswith("SigBlk"))
+    return bool(int(blocked, 16) >> (number - 1) & 1)
+
+
 def wait_for(holds):
     """Wait until something holds, for a minute at most."""
     deadline = time.monotonic() + 60
@@ -221,11 +228,15 @@ def test_a_second_driver_is_refused_and_an_interrupt_loses_nothing(recoup, write
     assert err.startswith(f"recoup: Another process writes to plan.sqlite (process {first.pid}).")
     assert err.count("\n") == 1
     below = descendants(first.pid)
+    # A worker that is only just starting would print a traceback.
+    assert [holds_back(pid, signal.SIGINT) for pid in workers_of(first.pid)] == [True]
+    assert not holds_back(first.pid, signal.SIGINT)
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does
     code, _, err = finish(first)
     assert code == 130
     assert "What was finished is kept in plan.sqlite" in " ".join(err.split())
-    assert len(err.splitlines()) <= 2
+    # On a busy machine, a line may have told how far it was.
+    assert len([line for line in err.splitlines() if " cached, " not in line]) <= 2
     assert Store(store).counts()["done"] >= 1
     deadline = time.monotonic() + 20
     while [pid for pid in below if "recoup" in command(pid)] and time.monotonic() < deadline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal
@@ -90,12 +91,13 @@ def local_workers(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(settings))
         try:
-            cluster = distributed.SpecCluster(
-                workers=specs,
-                scheduler=scheduler,
-                security=security,
-                silence_logs=logging.CRITICAL,
-            )
+            with _without_interrupts():
+                cluster = distributed.SpecCluster(
+                    workers=specs,
+                    scheduler=scheduler,
+                    security=security,
+                    silence_logs=logging.CRITICAL,
+                )
             stack.enter_context(cluster)
             client = distributed.Client(cluster, security=security, set_as_default=False)
             stack.enter_context(client)
@@ -106,6 +108,27 @@ def local_workers(n_cpu: int, n_gpus: int, slots: int) -> Iterator[Any]:
                 f"--workers 1, or see that Python can start other processes here."
             ) from error
         yield client
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start threads and processes that leave an interrupt to this one, from their first moment.
+
+    They inherit what is held back here, and so does what they start later, such as a worker in
+    place of one that died; here the interrupt comes as soon as this is left.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on this system
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    # Where it is started with the first process, it no longer holds back what was held back.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def check_file_handles(n_workers: int) -> None:
