@@ -86,6 +86,18 @@ how views hang together the error was an eighth higher. A mean of both networks 
 classes lie apart (0.031 against 0.033), but the former network had seen those datasets, so that
 this is no evidence, and it was left out.
 
+Tried once more on training datasets left out in turns, on tasks made anew (335 from real tables,
+67 from simulated ones, 400 of drawn scores; 20 datasets that are judged; mean error per dataset):
+the network 0.113, a forest of randomized trees over the same numbers 0.113 and over all numbers of
+every view 0.110, the mean of the latter and the network 0.110, better by 0.003 with a standard
+error of 0.002, on 14 of 20 datasets. The curves of the rankings, how well classes would be told
+apart if a member were right, other weights, smaller leaves and other numbers of rounds gained no
+more than 0.001. More tasks of this kind hardly help: with 30%, 60% and all of them the forest
+erred 0.114, 0.115 and 0.113. Intervals calibrated by their own width, by the AUC or by both instead
+of by the number of labels were at best 3% narrower at the same coverage: those that are narrow
+hold 95% already, and what is wide comes from datasets such as `diabetes130` and `pima`, where no
+score tells much. None of this was worth new weights.
+
 The average of ranks alone is no better than one classifier here, while on the training datasets it
 was better than boosted trees for every estimator; here the one classifier is the better of two."""
 
