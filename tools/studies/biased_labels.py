@@ -35,6 +35,8 @@ N_POSITIVE, N_NEGATIVE = 1200, 1800
 # False alarms need more problems than errors do.
 N_SEEDS = {"random": 2}
 KEYS = ("dataset", "mechanism", "frequency", "seed")
+# What Auto draws its folds by where nobody says otherwise.
+SEED = 0
 METHODS = ("auto if random", "auto", "pulsnar")
 
 # Judged on these. The classes that are positive, as kinds; all others are negative. Written down
@@ -216,7 +218,7 @@ class Seen:
 def seen(task: Biased) -> Seen:
     """Score the rows and read the labels, as ``Auto.fit`` does."""
     started = time.perf_counter()
-    views = score_views(task.X, task.s, Auto().random_state, "biased_labels")
+    views = score_views(task.X, task.s, SEED, "biased_labels")
     passed = time.perf_counter() - started
     readings = read(task.X, task.s, stream("labels", task.name))
     seconds = passed, time.perf_counter() - started - passed

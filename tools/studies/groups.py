@@ -139,7 +139,7 @@ class Population:
     def alpha(self) -> np.ndarray:
         """Share of positives among the unlabeled rows of each group."""
         labeled = self.pi * self.frequency
-        return (self.pi - labeled) / (1 - labeled)
+        return np.asarray((self.pi - labeled) / (1 - labeled))
 
     def truth(self, threshold: float) -> tuple[dict[str, np.ndarray], dict[str, float]]:
         """True values of each group, and of all rows together."""

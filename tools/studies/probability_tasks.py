@@ -63,7 +63,7 @@ def classifier_of(name: str) -> Any:
 
 def cut(dataset: str, pi: float, frequency: float) -> tuple[np.ndarray, ...] | None:
     """Draw rows to calibrate by and new ones with the same share of positives."""
-    X, classes = features(dataset)
+    X, classes = features(dataset, {**TRAINING, **STUDY}[dataset])
     rng = stream("probabilities", dataset, pi, frequency)
     positive = classes == 1
     if dataset in TRAINING and TRAINING[dataset] is None:

@@ -285,8 +285,7 @@ def _tail_weights() -> FloatArray:
     from scipy.special import gammaincinv
 
     levels = (np.arange(N_TAILS) + 0.5) / N_TAILS
-    found: FloatArray = gammaincinv(TAIL_FREEDOM / 2, levels) * (2 / TAIL_FREEDOM)
-    return found
+    return np.asarray(gammaincinv(TAIL_FREEDOM / 2, levels) * (2 / TAIL_FREEDOM), float)
 
 
 def _blocks(count: int) -> list[NDArray[np.intp]]:
