@@ -49,8 +49,8 @@ the square root of 2 for that, which is more than is needed here, and costs reca
 _PEERS = """
 ## Beside MAPIE
 
-`BinaryClassificationController` of MAPIE 1.6 is made for rows with true classes. It is given as many
-checked rows as recoup, drawn from all rows alike; labeled rows among them come for nothing
+`BinaryClassificationController` of MAPIE 1.6 is made for rows with true classes. It is given as
+many checked rows as recoup, drawn from all rows alike; labeled rows among them come for nothing
 (`tools/studies/promise_peers.py`, {n} simulations a setting). recoup knows which rows have a label,
 though labels favor clear positives (odds x27), and checks rows that a plan for the promise draws.
 """
