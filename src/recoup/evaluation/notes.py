@@ -106,5 +106,5 @@ def chosen_note(cut: float, chosen_for: str, shift: dict[str, float]) -> Note:
             f"{shift[chosen_for]:+.4f})."
         )
     else:
-        text += "; metrics at it are slightly optimistic."
+        text += "; n_boot=0 leaves in what the choice adds to metrics at it."
     return Note("chosen-threshold", text)
