@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from recoup._core.checks import FloatArray, Scheme, check_scheme
 from recoup._core.prior import Prior, estimation_method
 from recoup.exceptions import InvalidInputError, LearnerWarning
-from recoup.learners.cut_classifier import CutClassifier, check_audit
+from recoup.learners.cut_classifier import CutClassifier, check_answers_given
 from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.demands import SHARE, aim_of, demands_of
 from recoup.metrics.intervals import CROSSFITTED
@@ -48,10 +48,11 @@ class CertifiedThreshold(CutClassifier):
     confidence : float, default=0.95
         Chance that the threshold keeps the promise, at least.
     alpha : float, Interval, Draws, PriorEstimate, str or None, default=None
-        Share of positives among the unlabeled rows, as for :func:`recoup.evaluate`; its
-        uncertainty is part of the test. ``"estimate"``, or the key of an estimator such as
-        ``"bbe"``, has it estimated from the out-of-fold scores. None is an error, unless there is
-        an audit: then alpha only says where to look.
+        Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
+        a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
+        as ``"bbe"``. It is estimated from the out-of-fold scores, and what is not known of it is
+        part of the test; ``recoup.Interval`` and ``recoup.Draws`` say so too. None is an error,
+        unless there is an audit: then alpha only says where to look.
     beta : float or "estimate", default=1.0
         Share of true positives among the labeled rows; 1.0 says that every label is right.
         ``"estimate"`` goes with an alpha that is estimated too.
@@ -175,7 +176,7 @@ class CertifiedThreshold(CutClassifier):
             Itself.
         """
         caller = "CertifiedThreshold.fit"
-        check_audit(audit, caller)
+        check_answers_given(audit, caller)
         check_scheme(self.scheme, caller)
         SHARE.check(self.confidence, "confidence", caller)
         demands = demands_of(self.precision, self.recall, self.cost, caller)

@@ -88,7 +88,7 @@ def best_place(judge: Judge, kept: NDArray[np.bool_], aim: MetricSpec | Demand) 
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateThresholds:
     """Thresholds that are looked at, highest first.
 
     Attributes
@@ -108,7 +108,7 @@ class Candidates:
     @classmethod
     def of(
         cls, table: ScoreTable, prior: Prior, scheme: Scheme, queue: float | None = None
-    ) -> Candidates:
+    ) -> CandidateThresholds:
         """Choose thresholds by the rows above them, which says nothing of labels.
 
         Parameters
@@ -124,7 +124,7 @@ class Candidates:
 
         Returns
         -------
-        Candidates
+        CandidateThresholds
         """
         mixture = moved_mixture(table, scheme, prior.alpha, prior.beta, {})
         rows = np.cumsum(mixture.rows(table)[::-1])
@@ -293,7 +293,7 @@ class ByLabels:
         times: float = 1.0,
         queue: float | None = None,
     ) -> None:
-        self.candidates = Candidates.of(table, prior, scheme, queue)
+        self.candidates = CandidateThresholds.of(table, prior, scheme, queue)
         self.thresholds = self.candidates.thresholds
         self.queue = self.candidates.queue
         self.prior = prior
