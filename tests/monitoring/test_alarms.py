@@ -1,12 +1,13 @@
 """Alarms: e-values that are some, causes that are told apart, and silence if nothing happens."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from monitoring.payments import counted
-from recoup.monitoring.alarms import PARTS, WINDOW, watch
+from recoup.monitoring.alarms import PARTS, WINDOW, Watch, watch
 from recoup.monitoring.drift import Reference, _NumberOfLabels, _Spread, evidence_of_change
 from recoup.monitoring.smoothing import Known
 
@@ -31,8 +32,8 @@ def test_without_a_change_the_ratio_is_at_most_one_on_average():
         ratios = []
         for _ in range(4000):
             rows = rng.multinomial(60, before[0])[None].astype(float)
-            found = _Spread(rows, before, learned_from, slice(0, 0)).ratio(changed)
-            ratios.append(math.exp(found[0]))
+            found = _Spread(rows, before, learned_from, slice(0, 0)).ratios(changed)
+            ratios.append(math.exp(found[0, 0]))
         assert 0.5 < np.mean(ratios) <= high
 
 
@@ -43,7 +44,7 @@ def test_periods_that_vary_by_themselves_are_believed_less():
     shares = np.clip(rng.normal(0.6, 0.08, 60), 0.05, 0.95)
     restless = np.array([rng.multinomial(400, [p, 1 - p]) for p in shares], float)
     quiet, loud = (
-        _Spread(rows, before, 1e12, slice(0, 47)).ratio(changed)[-1] / raw
+        _Spread(rows, before, 1e12, slice(0, 47)).ratios(changed)[0, -1] / raw
         for rows in (same, restless)
         if (raw := (rows[-1] * np.log(changed[-1] / before[-1])).sum())
     )
@@ -58,7 +59,7 @@ def test_what_wanders_by_itself_is_believed_less_than_what_does_not():
     rows = np.array([rng.multinomial(300, [p, 1 - p]) for p in wandering], float)
     before, changed = np.tile([0.6, 0.4], (40, 1)), np.tile([0.5, 0.5], (40, 1))
     ratios = [
-        np.abs(_Spread(rows, before, 1e12, slice(0, 27), wanders=one).ratio(changed)[-1])
+        np.abs(_Spread(rows, before, 1e12, slice(0, 27), wanders=one).ratios(changed)[0, -1])
         for one in (True, False)
     ]
     assert ratios[0] < 0.8 * ratios[1]
@@ -73,8 +74,8 @@ def test_what_is_not_known_of_delays_weakens_the_number_of_labels():
     for one in (sure, unsure):
         chance = np.full((30, counts.n_bins), 0.6)
         reference = Reference.of(counts, one, before)
-        found = _NumberOfLabels(counts, chance, one, reference, before).ratio(2.0)
-        ratios.append(found[-1])
+        found = _NumberOfLabels(counts, chance, one, reference, before).ratios(2.0)
+        ratios.append(found[0, -1])
     assert ratios[0] < ratios[1] < 0
 
 
@@ -90,6 +91,20 @@ def test_causes_are_told_apart(cause, options):
     found = watched(**options)
     assert found.causes == (cause,)
     assert abs(found.since[cause] - options["change"]) <= 1
+
+
+def test_a_wave_like_earlier_waves_is_not_taken_for_other_traffic():
+    # More positives fit better, and are nothing unusual here.
+    found = Watch(
+        {"recall": -2.0, "share": 3.0, "traffic": 30.0},
+        {"recall": 0, "share": 0, "traffic": 0},
+        {"recall": 7.6, "share": 8.3, "traffic": 8.3},
+        {"recall": 1.0, "share": 90.0, "traffic": 60.0},
+    )
+    assert found.causes == ()
+    assert replace(found, fit=found.fit | {"traffic": 95.0}).causes == ("traffic",)
+    both = replace(found, log_evidence={"recall": 50.0, "share": 60.0, "traffic": 30.0})
+    assert both.causes == ("share", "recall")
 
 
 def test_fewer_positives_are_no_blinder_model():

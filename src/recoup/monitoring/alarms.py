@@ -77,23 +77,29 @@ class Watch:
         Period that each most likely began with.
     needed : dict of str to float
         From where on each is an alarm.
+    fit : dict of str to float
+        Logarithm of the largest likelihood ratio of each cause, whatever periods vary by
+        themselves.
     """
 
     log_evidence: dict[Cause, float]
     since: dict[Cause, int]
     needed: dict[Cause, float]
+    fit: dict[Cause, float]
 
     @property
     def causes(self) -> tuple[Cause, ...]:
         """Causes of alarms, the one that explains most first.
 
-        A change of one kind moves what is looked at for others, so that only the cause that fits
-        best is one, with the share of found positives apart from the rest: labels alone tell it.
+        A change of one kind moves what is looked at for others, so that of more positives and
+        other rows only the one that fits better can be one. A model that finds fewer is apart from
+        them: labels alone tell it.
         """
+        rows = sorted((cause for cause in self.fit if cause != "recall"), key=self.fit.__getitem__)
+        possible = {"recall", *rows[-1:]}
         loud = [cause for cause, value in self.log_evidence.items() if value >= self.needed[cause]]
         ordered = sorted(loud, key=lambda cause: -self.log_evidence[cause])
-        rows = [cause for cause in ordered if cause != "recall"][:1]
-        return tuple(cause for cause in ordered if cause == "recall" or cause in rows)
+        return tuple(cause for cause in ordered if cause in possible)
 
 
 def watch(counts: PeriodCounts, known: Known, periods_in_year: float, false_alarms: float) -> Watch:
@@ -128,15 +134,16 @@ def watch(counts: PeriodCounts, known: Known, periods_in_year: float, false_alar
     before = slice(0, max(first, 0))
     labels = counts.n_labeled[before].sum()
     if np.count_nonzero(counts.n_rows[before]) < FEWEST_BEFORE or labels < FEWEST_LABELS:
-        return Watch({}, {}, needed)
+        return Watch({}, {}, needed, {})
     reference = Reference.of(counts, known, before)
-    log_evidence, since = {}, {}
+    log_evidence, since, fit = {}, {}, {}
     for found in evidence_of_change(counts, known, reference, before):
         sums = _sums_since(found.ratios[:, first:])
         by_start = logsumexp(sums, axis=0) - math.log(len(sums))
         log_evidence[found.cause] = float(logsumexp(by_start))
         since[found.cause] = first + int(np.argmax(by_start))
-    return Watch(log_evidence, since, needed)
+        fit[found.cause] = float(_sums_since(found.raw[:, first:]).max())
+    return Watch(log_evidence, since, needed, fit)
 
 
 def _sums_since(ratios: FloatArray) -> FloatArray:

@@ -69,11 +69,15 @@ class CauseEvidence:
     cause : str
         What the changes have in common.
     ratios : ndarray of shape (n_changes, n_periods)
-        Ratios, tempered by how much periods of the reference vary by themselves.
+        Ratios, tempered by how much periods of the reference vary by themselves: what an alarm
+        needs.
+    raw : ndarray of shape (n_changes, n_periods)
+        Ratios as they are: what tells causes apart.
     """
 
     cause: Cause
     ratios: FloatArray
+    raw: FloatArray
 
 
 def evidence_of_change(
@@ -106,21 +110,25 @@ def evidence_of_change(
     spread = _Spread(counts.labeled, expected, reference.n_labeled, periods, wanders=False)
     unlabeled = _Spread(counts.unlabeled, _unlabeled(reference, chance), reference.n_rows, periods)
     recall = [
-        spread.ratio(chance * _blinder(reference, counts, lost, shape))
+        spread.ratios(chance * _blinder(reference, counts, lost, shape))
         for shape in ("mixed", "tilted")
         for lost in RECALL_LOST
     ]
     share = [
-        unlabeled.ratio(_unlabeled(reference, chance, times=times)) + total.ratio(times)
+        unlabeled.ratios(_unlabeled(reference, chance, times=times)) + total.ratios(times)
         for times in TIMES_AS_MANY
         if times * reference.pi < MOST_POSITIVE
     ]
     traffic = [
-        unlabeled.ratio(_unlabeled(reference, chance, negatives=negatives))
+        unlabeled.ratios(_unlabeled(reference, chance, negatives=negatives))
         for negatives in _other_negatives(reference, counts)
     ]
     parts = zip(CAUSES, (recall, share, traffic), strict=True)
-    return [CauseEvidence(cause, np.array(ratios)) for cause, ratios in parts if ratios]
+    return [
+        CauseEvidence(cause, *np.moveaxis(np.array(ratios), 1, 0))
+        for cause, ratios in parts
+        if ratios
+    ]
 
 
 def _chance(counts: PeriodCounts, known: Known) -> FloatArray:
@@ -199,8 +207,8 @@ class _Spread:
         self.wanders = wanders
         self.expected = _normalized(expected)
 
-    def ratio(self, changed: FloatArray) -> FloatArray:
-        """Return the tempered log likelihood ratio of each period."""
+    def ratios(self, changed: FloatArray) -> FloatArray:
+        """Return the log likelihood ratio of each period, tempered and as it is."""
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(_normalized(changed) / self.expected)
         logs = np.where(self.expected > 0, logs, 0.0)
@@ -209,9 +217,9 @@ class _Spread:
         mean = (self.expected * logs).sum(axis=1)
         variance = n_rows * ((self.expected * logs**2).sum(axis=1) - mean**2)
         off = ratios - n_rows * mean
-        within = _own_variation(off, variance, self.periods, wanders=self.wanders)
-        found: FloatArray = ratios / (within * _error_of_reference(n_rows, self.learned_from))
-        return found
+        within: Any = _own_variation(off, variance, self.periods, wanders=self.wanders)
+        within = within * _error_of_reference(n_rows, self.learned_from)
+        return np.stack([ratios / within, ratios])
 
 
 class _NumberOfLabels:
@@ -231,8 +239,8 @@ class _NumberOfLabels:
         self.expected = np.maximum(counts.n_rows * reference.pi * weight, 1e-9)
         self.variance = self.expected * (1 + self.expected * known.arrived_variance)
 
-    def ratio(self, times: float) -> FloatArray:
-        """Return the tempered log likelihood ratio of so many times as many positives."""
+    def ratios(self, times: float) -> FloatArray:
+        """Return the same for so many times as many positives."""
         ratios = self.seen * np.log(times) - self.expected * (times - 1)
         off = (self.seen - self.expected) * np.log(times)
         within: Any = _own_variation(
@@ -241,8 +249,7 @@ class _NumberOfLabels:
         # What is not known of delays makes the number of labels vary more than chance does.
         late = self.variance / self.expected
         within = within * late * _error_of_reference(self.expected, self.learned_from)
-        found: FloatArray = ratios / within
-        return found
+        return np.stack([ratios / within, ratios / late])
 
 
 def _normalized(weights: FloatArray) -> FloatArray:
