@@ -461,9 +461,9 @@ class Evaluation:
         -------
         TopRows
         """
-        from recoup.evaluation.top_rows import top_rows
+        from recoup.evaluation.top_rows import rows_at_top
 
-        return top_rows(self, k)
+        return rows_at_top(self, k)
 
     def operating_points(self, thresholds: Any = 20) -> pd.DataFrame:
         """Precision, recall and queue size over thresholds, with intervals.

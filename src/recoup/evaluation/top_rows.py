@@ -165,7 +165,7 @@ class TopRows:
         return html_table(columns, self.sentence())
 
 
-def top_rows(evaluation: Evaluation, k: Any) -> TopRows:
+def rows_at_top(evaluation: Evaluation, k: Any) -> TopRows:
     """Judge the rows with the highest scores; see :meth:`Evaluation.at_top`.
 
     Parameters

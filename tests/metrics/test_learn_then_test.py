@@ -9,7 +9,13 @@ from recoup._core.prior import Prior
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.demands import Demand, aim_of, demands_of
 from recoup.metrics.intervals import exact_share, normal_quantile
-from recoup.metrics.promises import ByLabels, Candidates, best_place, kept_apart, kept_in_order
+from recoup.metrics.learn_then_test import (
+    ByLabels,
+    ThresholdGrid,
+    best_place,
+    kept_apart,
+    kept_in_order,
+)
 from recoup.scores.table import ScoreTable
 
 CUTS = np.linspace(-4.0, 7.0, 801)
@@ -152,7 +158,7 @@ def test_an_interval_of_alpha_counts_at_its_worst_end():
 def test_candidates_know_nothing_of_labels():
     table, alpha = drawn(np.random.default_rng(1))
     prior = Prior.of(alpha, 1.0, "test")
-    found = Candidates.of(table, prior, "single-sample", 137)
+    found = ThresholdGrid.of(table, prior, "single-sample", 137)
     rows = (table.labeled + table.unlabeled)[::-1]
     heads = np.cumsum(rows)
     assert found.queue.max() == table.n_rows
