@@ -8,11 +8,11 @@ import pytest
 import recoup
 from recoup._core.prior import Prior
 from recoup.audit import Audit, plan
-from recoup.audit.promises import ByAnswers
+from recoup.audit.by_answers import ByAnswers
 from recoup.evaluation.audited import judged_rows
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.demands import Demand
-from recoup.metrics.promises import ByLabels
+from recoup.metrics.learn_then_test import ByLabels
 from recoup.report import Report
 
 

@@ -17,7 +17,7 @@ from recoup.exceptions import InvalidInputError, LearnerWarning
 from recoup.learners import CertifiedThreshold
 from recoup.metrics.demands import Demand
 from recoup.metrics.intervals import CROSSFITTED
-from recoup.metrics.promises import ByLabels
+from recoup.metrics.learn_then_test import ByLabels
 from recoup.scores import PUStratifiedKFold, ScoreTable
 
 

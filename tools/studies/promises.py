@@ -36,9 +36,9 @@ from recoup._core.files import write_file
 from recoup._core.prior import Prior
 from recoup.audit import Audit, plan
 from recoup.audit.audited_prior import placed
-from recoup.audit.promises import ByAnswers
+from recoup.audit.by_answers import ByAnswers
 from recoup.metrics.demands import Demand
-from recoup.metrics.promises import ByLabels
+from recoup.metrics.learn_then_test import ByLabels
 from recoup.priors import estimate
 from tools.studies.audits import label_chances
 from tools.studies.intervals import World
@@ -293,6 +293,28 @@ def more_cells() -> Iterator[Cell]:
             "alpha": "estimated",
         },
     )
+    for pi, d, recall in ((0.2, 3.0, 0.95), (0.02, 3.5, 0.9)):
+        tied = World(pi, LABEL_FREQUENCY, d, ties=True)
+        goal = round(just_broken(tied, recall), 3)
+        yield Cell(
+            "ties",
+            f"16 scores, pi {pi:g}, 300 labels, d {d:g}, precision {goal:g}, just missed by one",
+            by_labels,
+            {
+                "world": tied,
+                "labels": 300,
+                "demand": Demand("precision", goal),
+                "alpha": "known",
+            },
+        )
+
+
+def just_broken(world: World, recall: float) -> float:
+    """Return a precision that a tied score with about this recall just misses."""
+    tpr, fpr = (rate[::-1][:-1] for rate in world.curve())
+    precision = world.pi * tpr / (world.pi * tpr + (1 - world.pi) * fpr)
+    at = int(np.argmin(np.abs(tpr - recall)))
+    return float(precision[at]) + 0.005
 
 
 def measured(cell: Cell, number: int, simulations: int) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recoup.audit.by_answers import ByAnswers
     from recoup.audit.labels import LabelsTest
     from recoup.audit.plans import AuditPlan
-    from recoup.audit.promises import ByAnswers
     from recoup.metrics.curve_results import MetricCurve
     from recoup.priors.results import PriorEstimate
     from recoup.scores.table import ScoreTable
@@ -325,7 +325,7 @@ class Audit:
         ByAnswers
         """
         from recoup.audit.audited_prior import placed, share_found
-        from recoup.audit.promises import ByAnswers
+        from recoup.audit.by_answers import ByAnswers
 
         _, population, checked = placed(self, s, scores, scheme, caller)
         rough = share_found(checked) if alpha is None else alpha

@@ -18,12 +18,12 @@ from recoup.evaluation.possible import tilted_limits
 from recoup.evaluation.promises import Achieved, Basis, Pledge, Promise, PromiseCode
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.demands import SHARE, Demand, aim_of, demands_of
-from recoup.metrics.promises import ByLabels, Judge, best_place
+from recoup.metrics.learn_then_test import ByLabels, Judge, best_place
 from recoup.metrics.spec import MetricSpec, metric_spec
 from recoup.selection.how_labeled import tilts_up_to
 
 if TYPE_CHECKING:
-    from recoup.audit.promises import ByAnswers
+    from recoup.audit.by_answers import ByAnswers
     from recoup.evaluation.results import Evaluation
 
 CALLER = "Evaluation.certify"
@@ -141,7 +141,7 @@ def by_answers(evaluation: Evaluation, scores: FloatArray | None = None) -> ByAn
     -------
     ByAnswers
     """
-    from recoup.audit.promises import ByAnswers
+    from recoup.audit.by_answers import ByAnswers
 
     checked = None if evaluation.audit is None else evaluation.audit.checked
     if checked is None:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from recoup._core.checks import FloatArray, Scheme, check_scheme
 from recoup._core.prior import Prior, estimation_method
 from recoup.exceptions import InvalidInputError, LearnerWarning
-from recoup.learners.cut_classifier import CutClassifier, check_answers_given
+from recoup.learners.cut_classifier import CutClassifier, check_is_audit
 from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.demands import SHARE, aim_of, demands_of
 from recoup.metrics.intervals import CROSSFITTED
-from recoup.metrics.promises import ByLabels, Judge, best_place
+from recoup.metrics.learn_then_test import ByLabels, Judge, best_place
 from recoup.metrics.rates import prepare
 from recoup.metrics.spec import metric_spec
 
@@ -176,7 +176,7 @@ class CertifiedThreshold(CutClassifier):
             Itself.
         """
         caller = "CertifiedThreshold.fit"
-        check_answers_given(audit, caller)
+        check_is_audit(audit, caller)
         check_scheme(self.scheme, caller)
         SHARE.check(self.confidence, "confidence", caller)
         demands = demands_of(self.precision, self.recall, self.cost, caller)

@@ -127,7 +127,7 @@ class CutClassifier(WrappingClassifier):
         return list(folds.split(X, s))
 
 
-def check_answers_given(audit: Any, caller: str) -> None:
+def check_is_audit(audit: Any, caller: str) -> None:
     """Require an audit, or none."""
     if audit is not None and not hasattr(audit, "best_threshold"):
         raise InvalidInputError(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recoup._core.checks import FloatArray, Scheme
 from recoup._core.prior import Prior, estimation_method
-from recoup.learners.cut_classifier import CutClassifier, check_answers_given
+from recoup.learners.cut_classifier import CutClassifier, check_is_audit
 from recoup.learners.given_rows import checked_labels, labels_by_name
 from recoup.metrics.chosen_threshold import N_REPLICATES, optimism_of_best
 from recoup.metrics.curve_results import MetricCurve
@@ -161,7 +161,7 @@ class TunedThreshold(CutClassifier):
             Itself.
         """
         caller = "TunedThreshold.fit"
-        check_answers_given(audit, caller)
+        check_is_audit(audit, caller)
         settings = self._checked_settings(caller, audit)
         s = checked_labels(labels_by_name(s, y, self), caller)
         scores = self._out_of_fold(X, s, caller)

@@ -1,9 +1,9 @@
 """Thresholds at which a promise can be kept, as far as checked rows tell, whatever the labels are.
 
-The walk is that of :mod:`recoup.metrics.promises`. Labels and scores are known before any row is
-checked, and so is how many rows are checked above each threshold: all of them may decide where the
-walk starts. At each threshold the positives are drawn again as for an interval there; how often a
-draw breaks the promise is the chance that the promise is tested by.
+The walk is that of :mod:`recoup.metrics.learn_then_test`. Labels and scores are known before any
+row is checked, and so is how many rows are checked above each threshold: all of them may decide
+where the walk starts. At each threshold the positives are drawn again as for an interval there; how
+often a draw breaks the promise is the chance that the promise is tested by.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recoup.audit.limits import Drawn
 from recoup.audit.population import JudgedRows
 from recoup.metrics.demands import Demand
 from recoup.metrics.intervals import Ends, spread
-from recoup.metrics.promises import N_APART, kept_apart, kept_in_order
+from recoup.metrics.learn_then_test import N_APART, kept_apart, kept_in_order
 
 # Where the walk starts: from the strictest threshold at which the checks could show anything (0)
 # to the one that flags as many rows as the promise allows at most (1). Chosen on simulated worlds
@@ -30,7 +30,7 @@ from recoup.metrics.promises import N_APART, kept_apart, kept_in_order
 START = 0.1
 # Every threshold takes draws of all answers: of many only so many, evenly in the logarithm of the
 # rows above. A plan has no more strata.
-MOST_CANDIDATES = 40
+MOST_THRESHOLDS = 40
 
 
 class ByAnswers:
@@ -79,8 +79,8 @@ class ByAnswers:
             places = found[found < len(population.scores)]
         queue = np.cumsum(population.rows[::-1])[::-1][places]
         some = np.flatnonzero(queue > 0)
-        if len(some) > MOST_CANDIDATES:
-            wanted = np.geomspace(queue[some[0]], queue[some[-1]], MOST_CANDIDATES)
+        if len(some) > MOST_THRESHOLDS:
+            wanted = np.geomspace(queue[some[0]], queue[some[-1]], MOST_THRESHOLDS)
             some = some[np.unique(np.searchsorted(queue[some], wanted * (1 - 1e-12)))]
         self.places, self.queue = places[some], queue[some]
         self.thresholds = population.scores[self.places].astype(float)

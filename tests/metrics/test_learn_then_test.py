@@ -9,9 +9,9 @@ from recoup._core.prior import Prior
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.demands import Demand, aim_of, demands_of
 from recoup.metrics.intervals import exact_share, normal_quantile
-from recoup.metrics.promises import (
+from recoup.metrics.learn_then_test import (
     ByLabels,
-    CandidateThresholds,
+    ThresholdGrid,
     best_place,
     kept_apart,
     kept_in_order,
@@ -158,7 +158,7 @@ def test_an_interval_of_alpha_counts_at_its_worst_end():
 def test_candidates_know_nothing_of_labels():
     table, alpha = drawn(np.random.default_rng(1))
     prior = Prior.of(alpha, 1.0, "test")
-    found = CandidateThresholds.of(table, prior, "single-sample", 137)
+    found = ThresholdGrid.of(table, prior, "single-sample", 137)
     rows = (table.labeled + table.unlabeled)[::-1]
     heads = np.cumsum(rows)
     assert found.queue.max() == table.n_rows

@@ -88,7 +88,7 @@ def best_place(judge: Judge, kept: NDArray[np.bool_], aim: MetricSpec | Demand) 
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateThresholds:
+class ThresholdGrid:
     """Thresholds that are looked at, highest first.
 
     Attributes
@@ -108,7 +108,7 @@ class CandidateThresholds:
     @classmethod
     def of(
         cls, table: ScoreTable, prior: Prior, scheme: Scheme, queue: float | None = None
-    ) -> CandidateThresholds:
+    ) -> ThresholdGrid:
         """Choose thresholds by the rows above them, which says nothing of labels.
 
         Parameters
@@ -124,7 +124,7 @@ class CandidateThresholds:
 
         Returns
         -------
-        CandidateThresholds
+        ThresholdGrid
         """
         mixture = moved_mixture(table, scheme, prior.alpha, prior.beta, {})
         rows = np.cumsum(mixture.rows(table)[::-1])
@@ -293,9 +293,9 @@ class ByLabels:
         times: float = 1.0,
         queue: float | None = None,
     ) -> None:
-        self.candidates = CandidateThresholds.of(table, prior, scheme, queue)
-        self.thresholds = self.candidates.thresholds
-        self.queue = self.candidates.queue
+        self.grid = ThresholdGrid.of(table, prior, scheme, queue)
+        self.thresholds = self.grid.thresholds
+        self.queue = self.grid.queue
         self.prior = prior
         self.times = times
         self.n_labeled = table.effective_sizes[0] / times**2
@@ -333,14 +333,14 @@ class ByLabels:
         shown, n = self._along(demand).shown, len(self.thresholds)
         if demand.kind == "cost":
             most = self.queue[-1]
-            wanted = np.geomspace(min(0.2 * self.candidates.positives, most), most, N_APART + 1)
-            return kept_apart(shown, self.candidates.near(wanted[:-1]), n, level)
+            wanted = np.geomspace(min(0.2 * self.grid.positives, most), most, N_APART + 1)
+            return kept_apart(shown, self.grid.near(wanted[:-1]), n, level)
         if demand.kind == "recall":
             # The share of positives above a threshold only grows as it falls: the walk starts at
             # the lowest one, which holds them all.
             return kept_in_order(shown, np.arange(n)[::-1], np.array([0]), level)
         shares = demand.start_of_walks(self.n_labeled, level / len(STARTS))
-        starts = self.candidates.near(shares * self.candidates.positives / demand.goal)
+        starts = self.grid.near(shares * self.grid.positives / demand.goal)
         return kept_in_order(shown, np.arange(n), starts, level)
 
     def _along(self, demand: Demand) -> LimitsAlong:
