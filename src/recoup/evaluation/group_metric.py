@@ -12,7 +12,7 @@ from recoup._core.results import html_table, make_frame, to_plain
 from recoup._core.text import show_count, show_number, show_range, show_share
 from recoup.evaluation.estimates import Estimate
 from recoup.exceptions import InvalidInputError
-from recoup.metrics.intervals import spread
+from recoup.metrics.intervals import spread, tails
 from recoup.metrics.spec import METRICS
 from recoup.scores.group_keys import GroupKeys, plain_columns
 
@@ -505,7 +505,8 @@ def _limits(draws: FloatArray, confidence: float) -> tuple[FloatArray, FloatArra
         # Draws without a value, such as precision where nothing is predicted, leave it open.
         filled = np.isnan(draws).all(axis=0)
         draws = np.where(filled, 0.0, draws)
-        low, high = np.nanquantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        low, high = np.nanquantile(draws, tails(confidence), axis=0)
         return np.where(filled, np.nan, low), np.where(filled, np.nan, high)
-    low, high = spread(draws, confidence)
+    # Each group's draws side by side: several times faster.
+    low, high = np.quantile(np.ascontiguousarray(draws.T), tails(confidence), axis=1)
     return low, high

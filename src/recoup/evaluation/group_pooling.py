@@ -28,7 +28,7 @@ SPREAD_SCALE, SHIFT_SCALE = 0.5, 0.5
 TAIL_FREEDOM = 4.0
 SPREADS = np.geomspace(0.03, 2.5, 16)
 # Shifts that are tried, in standard deviations; around the likely ones again, more closely.
-WIDTHS = np.linspace(-4.0, 4.0, 17)
+WIDTHS: FloatArray = np.linspace(-4.0, 4.0, 17)
 ZOOMS = 4
 N_TAILS = 5
 # A flatter distribution of shares would lie at both ends.
@@ -254,10 +254,10 @@ def _hyper_draws(
         weights = chance.sum(axis=(0, 1))
         middle = float(weights @ shifts)
         deviation = float(np.sqrt(weights @ (shifts - middle) ** 2))
-        step = shifts[1] - shifts[0]
+        step = float(shifts[1] - shifts[0])
         if deviation > 2 * step:
             break
-        shifts = np.asarray(middle + max(deviation, step / 2) * WIDTHS, np.float64)
+        shifts = middle + float(max(deviation, step / 2)) * WIDTHS
     else:
         chance = _chances(fit(shifts), shifts)
     drawn = rng.choice(chance.size, n_draws, p=chance.ravel())
