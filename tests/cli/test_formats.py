@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -120,6 +121,9 @@ def numbers(command, source):
         files["scored.csv"] = scored.assign(late=scored["late"].str.lower()).to_csv()
     said = json.loads(done.stdout)
     said.pop("seconds", None)
+    if "next_step" in said:  # its command names the file
+        told = said["next_step"]["command"]
+        said["next_step"]["command"] = told and told.replace(shlex.quote(source), "FILE")
     return said, files
 
 
