@@ -332,3 +332,20 @@ def test_a_report_names_the_command_that_makes_it_again(folder, tmp_path):
     assert found.exit_code == 0, found.output
     command = f"recoup audit evaluate {folder / 'scores.csv'} {folder / 'a.csv'} --label flagged"
     assert command in page.read_text()
+
+
+def test_a_promise_by_checked_rows(folder):
+    given = ("evaluate", folder / "scores.csv", folder / "a.csv", *SCORED)
+    found = run(*given, "--promise", "recall=0.3", "--queue", 2500, "--json")
+    assert found.exit_code == 0, found.output
+    promise, top = (json.loads(found.stdout)[key] for key in ("promise", "top"))
+    assert promise["rests_on"] == "audit"
+    assert promise["code"] == "kept"
+    assert promise["queue"] <= 2500
+    example = load_example()
+    flagged = example.scores["score_boosting"] >= promise["threshold"]
+    assert example.y_true[flagged].sum() >= 0.3 * example.y_true.sum()
+    assert (top["k"], top["above"] < 2500) == (2500, True)
+    shown = " ".join(run(*given, "--promise", "precision=0.999").stdout.split())
+    assert "No threshold: precision of at least 0.999 cannot be promised at 95%." in shown
+    assert "audit.next" in shown

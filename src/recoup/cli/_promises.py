@@ -101,6 +101,12 @@ def _number(value: str, text: str) -> float:
         ) from error
 
 
+def promise_as_json(promise: Promise | None, top: TopRows | None) -> dict[str, Any]:
+    """Return what is printed as plain values, by name; empty where nothing was asked for."""
+    found = {"promise": promise, "top": top}
+    return {name: one.to_dict() for name, one in found.items() if one is not None}
+
+
 def print_promise(
     console: Console, promise: Promise | None, top: TopRows | None, plan: str | None
 ) -> None:

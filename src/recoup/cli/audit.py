@@ -35,6 +35,14 @@ from recoup.cli._output import (
     progress,
     stdout,
 )
+from recoup.cli._promises import (
+    Maximise,
+    Promises,
+    Queue,
+    print_promise,
+    promise_as_json,
+    read_promises,
+)
 from recoup.cli._tables import TABLES
 from recoup.exceptions import InvalidInputError
 
@@ -176,11 +184,15 @@ def evaluate(
     truth: Truth = "answer",
     confidence: Confidence = 0.95,
     labels_are: LabelsAre = "unknown",
+    promise: Promises = None,
+    queue: Queue = None,
+    maximise: Maximise = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     report: ReportPath = None,
 ) -> None:
     """Turn checked rows into numbers that hold whatever the labels are."""
+    asked = read_promises(promise, queue, maximise)
     check_output(report, PAGES, "--report", file)
     from recoup.audit.planning import kept_scores
     from recoup.audit.resuming import resumed
@@ -202,6 +214,8 @@ def evaluate(
             random_state=seed,
             labels_are=labels_are,  # type: ignore[arg-type]
         )
+        promised = found.certify(**asked, confidence=confidence) if asked else None
+        top = None if queue is None else found.at_top(queue)
         columns = basis.columns or {}
         title = f"{columns.get('score')} in {Path(file).name}"
         written = []
@@ -210,14 +224,19 @@ def evaluate(
                 "truth": truth,
                 "confidence": confidence,
                 "labels-are": labels_are,
+                "promise": promise,
+                "queue": queue,
+                "maximise": maximise,
                 "seed": seed,
             }
             command = command_line("audit evaluate", file, options, *checked)
-            written.append(Report(found, title, command=command).write(report))
+            page = Report(found, title, command=command, promise=promised)
+            written.append(page.write(report))
     if as_json:
-        print_json(with_light(found))
+        print_json(with_light(found) | promise_as_json(promised, top))
         return
     _show_evaluation(found, audit, title)
+    print_promise(stdout(), promised, top, None)
     print_written(stdout(), written)
 
 

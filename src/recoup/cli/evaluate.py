@@ -50,7 +50,14 @@ from recoup.cli._output import (
     stdout,
     write_plot,
 )
-from recoup.cli._promises import Maximise, Promises, Queue, print_promise, read_promises
+from recoup.cli._promises import (
+    Maximise,
+    Promises,
+    Queue,
+    print_promise,
+    promise_as_json,
+    read_promises,
+)
 from recoup.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -181,8 +188,7 @@ def evaluate(
             )
             written.append(page.write(report))
     if as_json:
-        said: dict[str, Any] = {} if promised is None else {"promise": promised.to_dict()}
-        said |= {} if top is None else {"top": top.to_dict()}
+        said = promise_as_json(promised, top)
         said["next_step"] = _step_here(evaluation, file, options).to_dict()
         print_json(with_light(evaluation) | said)
         return
