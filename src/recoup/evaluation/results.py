@@ -437,6 +437,7 @@ class Evaluation:
         ...     example.s, example.scores["score_boosting"], alpha=example.alpha, beta=1.0
         ... )
         >>> evaluation.certify(precision=0.7, queue=1000)
+        Promise(precision=0.7, queue=1000: threshold=0.1442, queue=1,000, ...)
         """
         from recoup.evaluation.certify import certify
 
