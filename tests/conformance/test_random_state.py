@@ -4,6 +4,7 @@ import inspect
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -20,7 +21,7 @@ from recoup.selection import scar_test
 
 ROOMS = (
     *("data", "simulation", "learners", "scores", "selection", "priors", "metrics"),
-    *("evaluation", "bench", "report"),
+    *("calibration", "evaluation", "monitoring", "bench", "report"),
 )
 
 
@@ -77,6 +78,30 @@ def differences(random_state):
     return [one.prior_estimate.draws, [one[key].upper for key in one]]
 
 
+def by_group(random_state):
+    groups = np.where(X[:, 1] > 0, "a", "b")
+    found = recoup.evaluate_by(
+        S, SCORES, groups=groups, alpha=0.25, n_draws=100, random_state=random_state
+    )
+    return [found["precision"][group].upper for group in ("a", "b")]
+
+
+def weeks(random_state):
+    rng = np.random.default_rng(0)
+    day = np.sort(rng.integers(0, 140, len(S)))
+    columns = {"p": SCORES, "s": S, "day": day, "known": np.where(S == 1, day + 3.0, np.nan)}
+    found = recoup.monitor(
+        pd.DataFrame(columns),
+        *("p", "s", "day"),
+        labeled_at="known",
+        every=7,
+        now=200,
+        threshold=1.0,
+        random_state=random_state,
+    )
+    return found.to_frame().to_numpy()
+
+
 TREE = DecisionTreeClassifier(max_depth=3, max_features=1)
 # A call with a few rows, and something in the result that is random.
 CALLS = {
@@ -97,6 +122,14 @@ CALLS = {
     ),
     "recoup.evaluation.evaluate": bands,
     "recoup.evaluation.compare": differences,
+    "recoup.evaluation.evaluate_by": by_group,
+    "recoup.calibration.calibrate": lambda r: (
+        recoup.calibrate(S, SCORES, alpha="bbe", random_state=r).upper
+    ),
+    "recoup.calibration.suspects": lambda r: (
+        recoup.suspects(S, SCORES, alpha="bbe", top=20, random_state=r).upper
+    ),
+    "recoup.monitoring.monitor": weeks,
     "recoup.bench.ranking.rank_learners": ranks,
     "recoup.learners.TunedThreshold": lambda r: (
         TunedThreshold(TREE.set_params(random_state=0), alpha=0.25, random_state=r)

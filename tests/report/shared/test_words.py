@@ -17,11 +17,13 @@ from recoup._core.text import (
     show_share,
     show_share_range,
 )
+from recoup.report.groups import render as groups
 from recoup.report.leaderboard import site
 from recoup.report.page import render
 from recoup.report.page.phrases import LIMITS, PHRASES
 from recoup.report.page.render import ROOM, shorten
 from recoup.report.page.verdict import headline, of_ten
+from recoup.report.weeks import page as weeks
 
 WAYS = {
     "Words.number": show_number,
@@ -179,4 +181,6 @@ def test_every_script_belongs_to_a_page():
     assert {path.relative_to(ROOM).as_posix() for path in ROOM.rglob("*.js")} == {
         *render.SCRIPTS,
         *site.SCRIPTS,
+        *groups.SCRIPTS,
+        *weeks.SCRIPTS,
     }
