@@ -282,17 +282,6 @@ def more_cells() -> Iterator[Cell]:
         by_labels,
         {"world": world, "labels": 300, "demand": Demand("precision", 0.7), "alpha": "estimated"},
     )
-    yield Cell(
-        "estimated alpha",
-        "pi 0.02, 50 labels, d 3, recall 0.8",
-        by_labels,
-        {
-            "world": World(0.02, LABEL_FREQUENCY, 3.0),
-            "labels": 50,
-            "demand": Demand("recall", 0.8),
-            "alpha": "estimated",
-        },
-    )
     for pi, d, recall in ((0.2, 3.0, 0.95), (0.02, 3.5, 0.9)):
         tied = World(pi, LABEL_FREQUENCY, d, ties=True)
         goal = round(just_broken(tied, recall), 3)
