@@ -50,8 +50,8 @@ class CertifiedThreshold(CutClassifier):
     alpha : float, Interval, Draws, PriorEstimate, str or None, default=None
         Share of positives among the unlabeled rows: a number, a result of :mod:`recoup.priors`, or
         a word that has it estimated before training, ``"estimate"`` or the key of an estimator such
-        as ``"bbe"``. It is estimated from the out-of-fold scores, and what is not known of it is
-        part of the test; ``recoup.Interval`` and ``recoup.Draws`` say so too. None is an error,
+        as ``"bbe"``. It is estimated from the out-of-fold scores. An interval or draws say how
+        uncertain a known one is; whatever is uncertain is part of the test. None is an error,
         unless there is an audit: then alpha only says where to look.
     beta : float or "estimate", default=1.0
         Share of true positives among the labeled rows; 1.0 says that every label is right.
