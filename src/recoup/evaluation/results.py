@@ -31,6 +31,7 @@ from recoup.evaluation.next_step import NextStep, next_step
 from recoup.evaluation.operating_points import points_at, points_frame
 from recoup.evaluation.over_alpha import metrics_over_alpha
 from recoup.evaluation.possible import tilted_alpha_upper
+from recoup.evaluation.uncertainty import pi_limits
 from recoup.exceptions import InvalidInputError
 from recoup.metrics.bands import CurveName, curve_bands
 from recoup.metrics.chance import shuffled_auc
@@ -44,8 +45,7 @@ from recoup.metrics.curve_results import (
     RocCurve,
 )
 from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
-from recoup.metrics.intervals import mover, normal_quantile, spread, wilson
-from recoup.metrics.observed import group_shares, moved_mixture
+from recoup.metrics.intervals import mover, normal_quantile, spread
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
@@ -230,24 +230,7 @@ class Evaluation:
     @cached_property
     def pi_interval(self) -> tuple[float, float]:
         """Interval of ``pi``; in a single sample the share of labels is a matter of chance."""
-        z = normal_quantile(self.confidence)
-        table, prior, beta = self.table, self.prior, self.prior.beta
-
-        def pi_at(alpha: Any, beta: Any, **moved: Any) -> Any:
-            return moved_mixture(table, self.scheme, alpha, beta, moved).pi
-
-        limits = []
-        for alpha in prior.corners():
-            ends = []
-            for name, (share, size) in group_shares(table, self.scheme).items():
-                low, high = wilson(share, size, z)
-                ends.append((pi_at(alpha, beta, **{name: low}), pi_at(alpha, beta, **{name: high})))
-            if prior.alpha_draws is not None:
-                drawn = pi_at(*prior.some_draws(1000))
-                ends.append(spread(drawn, self.confidence))
-            limits.append(mover(pi_at(alpha, beta), ends))
-        low, high = np.min([one[0] for one in limits]), np.max([one[1] for one in limits])
-        return float(max(low, 0.0)), float(min(high, 1.0))
+        return pi_limits(self.table, self.prior, self.scheme, self.confidence)
 
     def band(self, curve: CurveName = "roc", simultaneous: bool = False) -> Band:
         """Confidence band of a recovered curve.

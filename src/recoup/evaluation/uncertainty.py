@@ -109,6 +109,46 @@ def uncertainty(
     return found | limits
 
 
+def pi_limits(
+    table: ScoreTable, prior: Prior, scheme: Scheme, confidence: float
+) -> tuple[float, float]:
+    """Interval of the share of positives in the judged population.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The counted rows.
+    prior : Prior
+        Alpha and beta with their uncertainty.
+    scheme : {"single-sample", "case-control"}
+        Whether the judged population is all rows, or the unlabeled rows alone.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    lower, upper : float
+    """
+    z = intervals.normal_quantile(confidence)
+    beta = prior.beta
+
+    def pi_at(alpha: Any, beta: Any, **moved: Any) -> Any:
+        return moved_mixture(table, scheme, alpha, beta, moved).pi
+
+    limits = []
+    for alpha in prior.corners():
+        ends = []
+        for name, (share, size) in group_shares(table, scheme).items():
+            low, high = intervals.wilson(share, size, z)
+            ends.append((pi_at(alpha, beta, **{name: low}), pi_at(alpha, beta, **{name: high})))
+        if prior.alpha_draws is not None:
+            drawn = pi_at(*prior.some_draws(1000))
+            ends.append(intervals.spread(drawn, confidence))
+        limits.append(intervals.mover(pi_at(alpha, beta), ends))
+    low, high = np.min([one[0] for one in limits]), np.max([one[1] for one in limits])
+    return float(max(low, 0.0)), float(min(high, 1.0))
+
+
 def point_estimates(
     table: ScoreTable,
     prior: Prior,
