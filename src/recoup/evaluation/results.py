@@ -45,7 +45,7 @@ from recoup.metrics.curve_results import (
     RocCurve,
 )
 from recoup.metrics.curves import calibration_of, metric_along, precision_of, recovered_roc
-from recoup.metrics.intervals import mover, normal_quantile, spread
+from recoup.metrics.intervals import mover, normal_quantile
 from recoup.metrics.point import positive_rate
 from recoup.metrics.rates import Mixture
 from recoup.metrics.resample import bootstrap
