@@ -142,7 +142,7 @@ def pi_limits(
             low, high = intervals.wilson(share, size, z)
             ends.append((pi_at(alpha, beta, **{name: low}), pi_at(alpha, beta, **{name: high})))
         if prior.alpha_draws is not None:
-            drawn = pi_at(*prior.some_draws(1000))
+            drawn = pi_at(*prior.some_draws(N_DRAWS))
             ends.append(intervals.spread(drawn, confidence))
         limits.append(intervals.mover(pi_at(alpha, beta), ends))
     low, high = np.min([one[0] for one in limits]), np.max([one[1] for one in limits])
