@@ -11,6 +11,7 @@ from learners.toy import SCHEMES, SETTINGS, assert_close_to_the_best, assert_sam
 from recoup import learners
 from recoup.exceptions import InvalidInputError, RecoupWarning
 from recoup.learners import lbe
+from recoup.learners._training import stages
 from recoup.learners._training.stages import Batch
 from recoup.learners.lbe import LBE
 
@@ -54,6 +55,26 @@ def test_log_likelihood_and_pretraining():
     assert lbe.balanced_loss(H, LABELED, 0.25).item() == pytest.approx(0.282003, abs=1e-6)
     far = torch.tensor([60.0, -200.0])
     assert lbe.observed_log_likelihood(far, far, torch.tensor([False, True])).isfinite().all()
+
+
+def test_steps_of_large_images_have_fewer_rows(monkeypatch):
+    X, s, alpha, *_ = toy_rows(0, "single-sample")
+    sizes = []
+
+    def counting(shape):
+        network = torch.nn.Linear(*shape, 1)
+        network.register_forward_pre_hook(
+            lambda layer, given: sizes.append(len(given[0])) if layer.training else None
+        )
+        return network
+
+    settings = {"network": counting, "alpha": alpha, "epochs": 2, "guard": "off", "random_state": 0}
+    LBE(**settings).fit(X, s)
+    usual = max(sizes)
+    sizes.clear()
+    monkeypatch.setattr(stages, "VALUES_AT_ONCE", 16 * X.shape[1])
+    LBE(**settings).fit(X, s)
+    assert max(sizes) == 16 < usual
 
 
 def test_rounds_on_all_rows_never_explain_the_labels_worse():

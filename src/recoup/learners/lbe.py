@@ -14,7 +14,7 @@ from recoup._core.constraints import Constraints, Flag, Nothing, Number, WholeNu
 from recoup.exceptions import RecoupWarning
 from recoup.learners._training.loop import Select, TorchPULearner
 from recoup.learners._training.networks import scores_of
-from recoup.learners._training.stages import Batch, Stage, TrainingRows
+from recoup.learners._training.stages import Batch, Stage, TrainingRows, trained_at_once
 from recoup.learners.base import LearnerTags, Presets
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ class LBE(TorchPULearner):
     epochs : int, default=20
         Rounds: in each, the chances w are computed once and both networks are trained.
     batch_size : int, default=4096
-        Most rows in a step, whatever ``subset`` says.
+        Most rows in a step, whatever ``subset`` says; of large images fewer, so that a step does
+        not fill a GPU: 1,024 of 128 x 128.
     labeled_batch : int or None, default=None
         Labeled rows per step, taken in turns. None keeps their ratio to the population, with at
         least 16. It has no effect here: a step draws from all rows.
@@ -314,7 +315,7 @@ class LBE(TorchPULearner):
         share = max(self.subset, min(1.0, FEWEST_LABELS / n_labeled))
 
         def stage(loss: Any, epochs: int, rows: int, steps: int, **options: Any) -> Stage:
-            most = min(max(rows, 1), self.batch_size)
+            most = min(max(rows, 1), self.batch_size, trained_at_once(self.shape_))
             return Stage(
                 loss,
                 epochs,

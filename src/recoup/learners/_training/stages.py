@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEAST_LABELED_BATCH = 16
 # Steps of an epoch grow with what rows count together, up to as many times their number.
 LONGEST_PASS = 4
-# Rows that are scored at once, and values that they may have together.
+# Rows that are scored at once, and values that those of one pass may have together.
 SCORED_AT_ONCE = 2**14
 VALUES_AT_ONCE = 2**24
 
@@ -536,8 +536,12 @@ def in_turns(
 
 def scored_at_once(X: Any) -> int:
     """Say how many rows are scored at once; of large images fewer, of which much more is made."""
-    values: int = math.prod(X.shape[1:])
-    return min(max(VALUES_AT_ONCE // values, 1), SCORED_AT_ONCE)
+    return min(trained_at_once(X.shape[1:]), SCORED_AT_ONCE)
+
+
+def trained_at_once(shape: tuple[int, ...]) -> int:
+    """Say how many rows of a shape a step may have, so that it does not fill a GPU."""
+    return max(VALUES_AT_ONCE // math.prod(shape), 1)
 
 
 def in_parts(X: Tensor, places: Tensor) -> Iterator[Tensor]:
