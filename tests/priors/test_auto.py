@@ -8,8 +8,14 @@ from scipy.sparse import csr_matrix
 from recoup import evaluate
 from recoup.exceptions import InvalidInputError
 from recoup.priors import Auto, PriorEstimate, estimate
+from recoup.priors._solvers import views as views_module
 from recoup.priors._solvers.network import load_network
-from recoup.priors._solvers.views import ScoredViews, score_views
+from recoup.priors._solvers.views import (
+    MOST_TIMES,
+    ScoredViews,
+    score_views,
+    score_views_anew,
+)
 from recoup.priors.combination import joint_draws
 from recoup.priors.combining import (
     MIDDLE,
@@ -114,6 +120,27 @@ class TestArguments:
         # Sparse columns go to one classifier, as before.
         sparse = Auto(beta=1.0).fit(csr_matrix(X), s).estimate_
         assert "LogisticRegression" in sparse.transform
+
+    def test_rows_are_dealt_to_folds_several_times(self, monkeypatch):
+        rng = np.random.default_rng(1)
+        y = rng.random(900) < 0.5
+        s = (y & (rng.random(900) < 0.4)).astype(int)
+        X = rng.normal(1.5 * y[:, None], 1.0, (900, 3))
+        model = Auto(beta=1.0, labels_are="random")
+        found = model.fit(X, s).estimate_
+        times = score_views_anew(X, s, model._seed, "test")
+        assert len(times) == MOST_TIMES
+        assert np.array_equal(times[0].scores, score_views(X, s, model._seed, "test").scores)
+        assert len({one.scores.tobytes() for one in times}) == MOST_TIMES
+        each = [model.fit_views(one) for one in times]
+        assert np.ptp([one.alpha for one in each]) > 0.01
+        # Nearly: members draw anew each time.
+        assert found.alpha == pytest.approx(np.mean([one.alpha for one in each]), abs=0.003)
+        lows, highs = zip(*(one.interval for one in each), strict=True)
+        assert found.interval == pytest.approx((np.mean(lows), np.mean(highs)), abs=0.02)
+        # Of many rows each is scored once.
+        monkeypatch.setattr(views_module, "ROWS_IN_ALL", len(s))
+        assert len(score_views_anew(X, s, 0, "test")) == 1
 
     def test_the_former_combination_is_at_hand(self):
         s, scores = mixture(0.3, gap=2.5)

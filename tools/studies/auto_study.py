@@ -28,7 +28,7 @@ from recoup._core.files import write_file
 from recoup.metrics import roc_auc
 from recoup.priors import PULSCAR, Auto, Auto1, DistCurve, PriorEstimate
 from recoup.priors._solvers.transform import clearly_better
-from recoup.priors._solvers.views import VIEWS, ScoredViews, score_views
+from recoup.priors._solvers.views import VIEWS, ScoredViews, score_views_anew
 from recoup.scores.crossfit import CrossfitScores
 from tools.studies.prior_tasks import FOLDER, STUDY, features, hide_labels, stream, write
 
@@ -42,6 +42,7 @@ FEWEST_LABELED, FEWEST_UNLABELED = 20, 300
 METHODS = {
     "known alpha": "",
     "auto": "features",
+    "auto, folds once": "features",
     "auto, average": "average",
     "auto, scores": "scores",
     "auto-1": "scores",
@@ -112,7 +113,7 @@ class Case:
     s: np.ndarray
     y: np.ndarray
     scores: np.ndarray
-    views: ScoredViews
+    views: tuple[ScoredViews, ...]
 
 
 def name_of(dataset: str, frequency: float, alpha: float) -> str:
@@ -154,8 +155,8 @@ def score_cell(dataset: str, frequency: float, alpha: float) -> str:
     X, s, y = problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        views = score_views(X, s, 0, "auto_study")
-    write(path, s=s.astype(bool), y=y, views=views.scores)
+        views = score_views_anew(X, s, 0, "auto_study")
+    write(path, s=s.astype(bool), y=y, views=np.array([one.scores for one in views]))
     return f"{len(s)} rows"
 
 
@@ -176,15 +177,16 @@ def load_case(dataset: str, frequency: float, alpha: float) -> Case | None:
         return None
     with np.load(path) as stored:
         s = stored["s"].astype(int)
-        views = ScoredViews(s, stored["views"])
-        return Case(dataset, frequency, alpha, s, stored["y"], preferred(views), views)
+        views = tuple(ScoredViews(s, scores) for scores in stored["views"])
+        return Case(dataset, frequency, alpha, s, stored["y"], preferred(views[0]), views)
 
 
 def estimators(case: Case) -> dict[str, Callable[[], PriorEstimate]]:
     """What each row of the page asks."""
-    s, single, average = case.s, case.scores, case.views.average
+    s, single, average = case.s, case.scores, case.views[0].average
     return {
-        "auto": lambda: Auto(beta=1.0).fit_views(case.views),
+        "auto": lambda: Auto(beta=1.0).fit_views(*case.views),
+        "auto, folds once": lambda: Auto(beta=1.0).fit_views(case.views[0]),
         "auto, average": lambda: Auto(beta=1.0).fit_scores(s, average).estimate_,
         "auto, scores": lambda: Auto(beta=1.0).fit_scores(s, single).estimate_,
         "auto-1": lambda: Auto1(beta=1.0).fit_scores(s, single).estimate_,

@@ -24,7 +24,7 @@ import numpy as np
 from recoup._core.files import write_file, writing
 from recoup.exceptions import InvalidInputError
 from recoup.priors import PULSNAR, Auto, PriorEstimate
-from recoup.priors._solvers.views import ScoredViews, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views_anew
 from recoup.priors.biased_labels import read, with_labels
 from recoup.priors.label_readings import Readings
 from tools.studies.prior_tasks import FOLDER, features, pack, stream
@@ -211,7 +211,7 @@ class Seen:
     """What auto sees in a problem before it weighs anything: that takes nearly all its time."""
 
     task: Biased
-    views: ScoredViews
+    views: tuple[ScoredViews, ...]
     readings: Readings
     seconds: tuple[float, float]
 
@@ -219,7 +219,7 @@ class Seen:
 def seen(task: Biased) -> Seen:
     """Score the rows and read the labels, as ``Auto.fit`` does."""
     started = time.perf_counter()
-    views = score_views(task.X, task.s, SEED, "biased_labels")
+    views = score_views_anew(task.X, task.s, SEED, "biased_labels")
     passed = time.perf_counter() - started
     readings = read(task.X, task.s, stream("labels", task.name))
     seconds = passed, time.perf_counter() - started - passed
@@ -230,7 +230,7 @@ def seen(task: Biased) -> Seen:
 def answers(look: Seen) -> dict[str, dict[str, Any]]:
     """What auto makes of what it saw, told that labels are random and told nothing."""
     task, started = look.task, time.perf_counter()
-    plain = Auto(beta=1.0, labels_are="random", random_state=SEED).fit_views(look.views)
+    plain = Auto(beta=1.0, labels_are="random", random_state=SEED).fit_views(*look.views)
     passed = [look.seconds[0] + time.perf_counter() - started]
     # What fit does if nothing is said: the same, and then this.
     found = with_labels(plain, task.X, task.s, stream("ways"), readings=look.readings)

@@ -38,7 +38,7 @@ from recoup._core.registry import registered
 from recoup.exceptions import InvalidInputError
 from recoup.metrics import aul
 from recoup.priors import Auto, estimate
-from recoup.priors._solvers.views import ScoredViews, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views_anew
 from tools.studies.auto_study import preferred
 from tools.studies.prior_tasks import FOLDER, STUDY, features, pack, score, stream, write
 
@@ -89,7 +89,8 @@ def store_pu_model(name: str, frequency: float, repetition: int) -> str:
         s = label(y, name, frequency, repetition)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            write(path, s=s, views=score_views(X, s, repetition, "recovered_auc").scores)
+            times = score_views_anew(X, s, repetition, "recovered_auc")
+            write(path, s=s, views=np.array([one.scores for one in times]))
     return f"PU model of {name}, {frequency}, {repetition}"
 
 
@@ -112,7 +113,7 @@ def recovered_with_limits(s: np.ndarray, scores: np.ndarray, alpha: Any) -> dict
 
 
 def one_method(
-    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, views: ScoredViews | None
+    method: str, y: np.ndarray, s: np.ndarray, scores: np.ndarray, views: tuple[ScoredViews, ...]
 ) -> dict[str, Any]:
     """Recover AUC in one way."""
     if method == "known alpha":
@@ -121,8 +122,8 @@ def one_method(
         return recovered_with_limits(s, scores, "estimate")
     if method == "auto, features":
         # As estimate(s, X=X) does it, but for the search for kinds of positives.
-        assert views is not None
-        return recovered_with_limits(s, scores, Auto(beta=1.0).fit_views(views))
+        assert views
+        return recovered_with_limits(s, scores, Auto(beta=1.0).fit_views(*views))
     if method == "auto-1":
         return recovered_with_limits(s, scores, estimate(s, scores, method="auto-1", beta=1.0))
     alpha = registered("priors")[method](interval=None).fit_scores(s, scores).alpha_
@@ -161,13 +162,13 @@ def store_cell(
         models = dict(stored)
     for repetition in range(pu_repetitions if protocol == "pu" else repetitions):
         s = label(y, name, frequency, repetition)
-        views = None
+        views: tuple[ScoredViews, ...] = ()
         wanted = [method for method in among if method not in SLOW]
         if repetition < pu_repetitions:
             wanted = list(among)
             with np.load(pu_path(name, frequency, repetition)) as stored:
-                views = ScoredViews(s, stored["views"])
-            models["pu"] = preferred(views)
+                views = tuple(ScoredViews(s, one) for one in stored["views"])
+            models["pu"] = preferred(views[0])
         scores = models[protocol]
         if repetition == len(done):
             done.append(facts(y, s, scores))

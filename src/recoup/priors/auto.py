@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from recoup._core.random import RandomState, as_seed
 from recoup._core.registry import make
 from recoup.exceptions import InvalidInputError
 from recoup.priors._solvers.column_scale import steady_columns
-from recoup.priors._solvers.views import ScoredViews, score_views
+from recoup.priors._solvers.views import ScoredViews, score_views, score_views_anew
 from recoup.priors.base import Finding, PriorTags, check_sizes, checked_table, subsample_sizes
 from recoup.priors.biased_labels import with_labels
 from recoup.priors.combination import Combination
@@ -67,9 +67,10 @@ class Auto(Combination):
         they are said to be a random sample. From scores it changes nothing.
     transform : {"auto", "logistic", "boosting", "forest"}, classifier or None, default="auto"
         How ``fit`` turns features into scores. Every row is scored by a classifier that was
-        fitted on other rows. ``"auto"`` reads several classifiers and their average, or logistic
-        regression alone where X is sparse; anything else is the only classifier. None: X is one
-        column of scores. ``fit_scores`` does not use it.
+        fitted on other rows. ``"auto"`` reads several classifiers and their average, up to five
+        times with other folds where rows are few, or logistic regression alone where X is sparse;
+        anything else is the only classifier. None: X is one column of scores. ``fit_scores`` does
+        not use it.
     interval : {"learned", "subsample", "bootstrap", "refit"} or None, default="learned"
         How the interval around alpha is made. ``"learned"`` takes the quantiles that the network
         gives: they cover the luck of the draw and how wrong the estimators were on real data.
@@ -132,18 +133,18 @@ class Auto(Combination):
         labeled, unlabeled, _ = label_masks(s, self._name)
         check_sizes(int(labeled.sum()), int(unlabeled.sum()), self._name)
         X = steady_columns(X)
-        views = score_views(X, s, self._seed, self._name)
-        found = self._read(views, self._drawn_views(X, views), started)
+        views = score_views_anew(X, s, self._seed, self._name)
+        found = self._read(views, self._drawn_views(X, views[0]), started)
         self.estimate_ = with_labels(found, X, s, self._rng("labels"), self.labels_are)
         return self
 
-    def fit_views(self, views: ScoredViews) -> PriorEstimate:
+    def fit_views(self, *views: ScoredViews) -> PriorEstimate:
         """Estimate from scores of several classifiers, as ``fit`` has them, and look no further.
 
         Parameters
         ----------
-        views : ScoredViews
-            Scores out of fold.
+        *views : ScoredViews
+            Scores out of fold; of the same rows once more for each time that they were scored.
 
         Returns
         -------
@@ -151,17 +152,17 @@ class Auto(Combination):
         """
         self._begin()
         self._refuse_refit()
-        return self._read(views, self._drawn_views(None, views), perf_counter())
+        return self._read(views, self._drawn_views(None, views[0]), perf_counter())
 
     def _read(
         self,
-        views: ScoredViews,
+        views: Sequence[ScoredViews],
         again: Callable[[int, np.random.Generator], Finding],
         started: float,
     ) -> PriorEstimate:
-        views = views.without_negatives()
+        views = [one.without_negatives() for one in views]
         finding = self._from_views(views, self._rng("point"))
-        table = checked_table(views.s, views.average, self._name)
+        table = checked_table(views[0].s, views[0].average, self._name)
         sizes = (int(table.n_labeled), int(table.n_unlabeled))
         draws = finding.draws if self.interval == "learned" else None
         if self.interval not in ("learned", None):
@@ -169,6 +170,11 @@ class Auto(Combination):
         return self._concluded(finding, draws, sizes, table, f"ranks by {VIEWS_USED}", started)
 
     def _combined(self, reading: Reading, labels_known: bool) -> tuple[FloatArray, FloatArray]:
+        found = [self._combined_once(one, labels_known) for one in (reading, *reading.others)]
+        alphas, betas = np.mean(found, axis=0)
+        return alphas, betas
+
+    def _combined_once(self, reading: Reading, labels_known: bool) -> tuple[FloatArray, FloatArray]:
         first, *views = reading.tables
         each = np.array([one.inputs[member_columns()] for one in reading.tables])
         if views:
@@ -182,10 +188,15 @@ class Auto(Combination):
         slack = SLACK[bool(views)]
         return beta * near_members(alphas / beta, unstretched(each), slack), betas
 
-    def _from_views(self, views: ScoredViews, rng: np.random.Generator) -> Finding:
+    def _from_views(self, views: Sequence[ScoredViews], rng: np.random.Generator) -> Finding:
+        first, *others = (self._reading(one, rng) for one in views)
+        table = checked_table(views[0].s, views[0].average, self._name)
+        return self._answer(table, replace(first, others=tuple(others)))
+
+    def _reading(self, views: ScoredViews, rng: np.random.Generator) -> Reading:
         tables = [checked_table(views.s, scores, self._name) for scores in views.all]
         found = tuple(evidence(table, rng) for table in tables)
-        return self._answer(tables[0], Reading(found, related(views.s, views.scores)))
+        return Reading(found, related(views.s, views.scores))
 
     def _drawn_views(
         self, X: Any, views: ScoredViews
@@ -197,11 +208,11 @@ class Auto(Combination):
         def again(number: int, rng: np.random.Generator) -> Finding:
             if self.interval == "subsample":
                 parts = [rng.choice(g, n, False) for g, n in zip(groups, sizes, strict=True)]
-                return self._from_views(views.take(np.concatenate(parts)), rng)
+                return self._from_views([views.take(np.concatenate(parts))], rng)
             rows = np.concatenate([rng.choice(group, len(group)) for group in groups])
             if self.interval == "bootstrap":
-                return self._from_views(views.take(rows), rng)
-            return self._from_views(_scored_anew(X, views.s, rows, rng, self._name), rng)
+                return self._from_views([views.take(rows)], rng)
+            return self._from_views([_scored_anew(X, views.s, rows, rng, self._name)], rng)
 
         return again
 

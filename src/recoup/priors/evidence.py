@@ -52,11 +52,13 @@ class Evidence:
 class Reading:
     """The evidence of one table, or of several views of the same rows and how they are related.
 
-    Of several, the first is that of their average.
+    Of several views, the first table is that of their average. Where rows were scored several
+    times, the first time stands here and the others are readings of their own.
     """
 
     tables: tuple[Evidence, ...]
     relation: FloatArray = field(default_factory=lambda: np.empty(0))
+    others: tuple[Reading, ...] = ()
 
 
 def evidence(table: ScoreTable, rng: np.random.Generator) -> Evidence:
