@@ -65,6 +65,27 @@ class TestWeights:
         assert 0 < found.covariance[0, 0] < 0.01
 
 
+def test_models_that_would_call_nothing_are_cut_by_their_own_scores(monkeypatch):
+    """As with three labels: scores by models of fewer labels are on a scale of their own."""
+    X, s, y = rows(n=400, pi=0.1, label_frequency=0.3, seed=2)
+    settings = {"alpha": float(y[s == 0].mean()), "guard": "off"}
+    assert 5 < s.sum() < auto_pu.FEW_LABELS
+    plain = quick(**settings).fit(X, s)
+    assert plain.cut_ == pytest.approx(plain.threshold_)
+    kept = AutoPU._own_honest_scores
+    monkeypatch.setattr(
+        AutoPU,
+        "_own_honest_scores",
+        lambda self, s: HonestScores(s, kept(self, s).scores + 1, "cross-fitted"),
+    )
+    moved = quick(**settings).fit(X, s)
+    # The combined scores are ranks: none is above one.
+    assert moved.threshold_ < 1
+    assert moved.predict(X).mean() == pytest.approx(moved.report_.pi, abs=0.01)
+    monkeypatch.setattr(auto_pu, "FEW_LABELS", 5)
+    assert quick(**settings).fit(X, s).predict(X).sum() == 0
+
+
 class TestRanks:
     def test_of_training_rows_are_their_ranks(self):
         scores = np.array([5.0, 1.0, 1.0, 9.0])

@@ -56,6 +56,9 @@ from recoup.scores.folds import PUStratifiedKFold
 
 FEWEST_FOLDS = 2
 ALL_ROWS = -1
+# Where labels are fewer, it is looked whether the models of all rows call a tenth at least of what
+# those of the folds call.
+FEW_LABELS, HARDLY_ANY = 30, 0.1
 
 
 class AutoPU(PULearner):
@@ -299,7 +302,7 @@ class AutoPU(PULearner):
         self.chance_curve_ = chance_curve(honest, self.alpha_, self.scheme)
         self.oof_probabilities_ = self.chance_curve_(self.oof_scores_)
         pi = Population(self.alpha_, int(labeled.sum()), int((~labeled).sum()), self.scheme).pi
-        self.threshold_ = self._border(s)
+        self.threshold_ = self._border(X, s)
         optimism = optimism_of_weights(
             labeled, ranks[:, used], placements, shares, named_rng(seed, "auto-pu", "optimism")
         )
@@ -321,11 +324,22 @@ class AutoPU(PULearner):
         used = s >= 0
         return HonestScores(s[used], self.oof_scores_[used], "cross-fitted")
 
-    def _border(self, s: NDArray[np.int_]) -> float:
+    def _border(self, X: FloatArray, s: NDArray[np.int_]) -> float:
         if not isinstance(self.threshold, str):
             return float(self.threshold)
-        find = f1_cut if self.threshold == "f1" else share_cut
-        return find(self._own_honest_scores(s), self.alpha_, self.scheme)
+        honest = self._own_honest_scores(s)
+        if self.threshold == "f1":
+            return f1_cut(honest, self.alpha_, self.scheme)
+        cut = share_cut(honest, self.alpha_, self.scheme)
+        if (s == 1).sum() >= FEW_LABELS:
+            return cut
+        # With few labels the models of the folds may differ so much from those of all rows that
+        # these would call next to nothing: then their own scores of the same rows say where to cut.
+        own = HonestScores(s, self._decide(X), "training")
+        called = [float(np.mean(one.scores[one.s == 0] > cut)) for one in (own, honest)]
+        if called[0] >= HARDLY_ANY * called[1]:
+            return cut
+        return share_cut(own, self.alpha_, self.scheme)
 
     def _set_cut(
         self,
