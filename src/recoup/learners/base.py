@@ -256,15 +256,8 @@ class PULearner(ClassifierMixin, BaseEstimator):
         if self.guard == "retry" and not health.ok:
             health = self._mended(X, s, rng, per_row, health)
         self.health_ = health = replace(health, remarks=self._remarks())
-        if not health.ok:
-            warnings.warn(
-                LearnerWarning(
-                    f"{caller} has failed: {health.text} Do not use these scores before you know "
-                    f"why. Look at health_, try another learner, or check alpha and the labels.",
-                    health.code,
-                ),
-                stacklevel=4,
-            )
+        if health.code != "ok":
+            warnings.warn(LearnerWarning(health.warning(caller), health.code), stacklevel=4)
 
     def _set_cut(
         self,

@@ -18,6 +18,7 @@ HealthCode: TypeAlias = Literal[
     "calls-all-positive",
     "calls-none-positive",
     "worse-than-reference",
+    "cannot-tell",
 ]
 
 # Of the positives, or of the negatives: who calls fewer so has not found them.
@@ -30,6 +31,8 @@ FAR_BELOW = 0.1
 BEST_MATTERS = 1 - FAR_BELOW
 # Labeled rows below which an error of the AUC cannot be estimated.
 FEWEST_LABELED = 4
+# Labeled rows below which rows that a model was trained on show nothing.
+FEWEST_TRAINED = 20
 # What a quick reference is fitted on at most: rows, and features for boosting.
 MOST_ROWS, MOST_FEATURES = 3000, 100
 
@@ -39,6 +42,8 @@ SENTENCES = {
     "calls-all-positive": "nearly all rows are called positive",
     "calls-none-positive": "far too few rows are called positive",
     "worse-than-reference": "a simple classifier tells labeled rows apart far better",
+    "cannot-tell": "labels are too few, or too much like the other rows, to show that the scores "
+    "rank better than chance",
 }
 
 
@@ -49,8 +54,9 @@ class Health:
     Attributes
     ----------
     code : str
-        ``"ok"``, ``"ranks-backwards"``, ``"calls-all-positive"``, ``"calls-none-positive"`` or
-        ``"worse-than-reference"``.
+        ``"ok"``, ``"ranks-backwards"``, ``"calls-all-positive"``, ``"calls-none-positive"``,
+        ``"worse-than-reference"``, or ``"cannot-tell"`` where labels show neither a failure nor
+        that the scores rank better than chance.
     source : {"cross-fitted", "out-of-bag", "held-out", "training"}
         What the model knows of the rows that ``auc_pu`` and ``recall`` are about.
     n_labeled : int
@@ -89,7 +95,7 @@ class Health:
     @property
     def ok(self) -> bool:
         """Whether nothing is known to be wrong."""
-        return self.code == "ok"
+        return self.code in ("ok", "cannot-tell")
 
     @property
     def text(self) -> str:
@@ -102,6 +108,28 @@ class Health:
             numbers += [f"AUC {self.reference_auc_pu:.2f} of a simple classifier"]
         tried = f" Tried: {', '.join(self.retries)}." if self.retries else ""
         return f"{SENTENCES[self.code]} ({'; '.join(numbers)}; {self.source} rows).{tried}"
+
+    def warning(self, caller: str) -> str:
+        """Return what to tell who has called for the fit.
+
+        Parameters
+        ----------
+        caller : str
+            The function that was called.
+
+        Returns
+        -------
+        str
+        """
+        if self.ok:
+            return (
+                f"{caller} cannot tell whether it worked: {self.text} Take the scores for a guess "
+                f"until there are more labels, or check some of the highest rows by hand."
+            )
+        return (
+            f"{caller} has failed: {self.text} Do not use these scores before you know why. Look "
+            f"at health_, try another learner, or check alpha and the labels."
+        )
 
     def after(self, retries: tuple[str, ...]) -> Health:
         """Return the same with what was tried before.
@@ -161,6 +189,8 @@ def diagnosed(
         code = "calls-none-positive"
     elif reference is not None and _far_below(ranked, reference, alpha or 0.0):
         code = "worse-than-reference"
+    elif not _shows_a_ranking(ranked):
+        code = "cannot-tell"
     return Health(
         code=code,
         source=ranked.source,
@@ -180,9 +210,21 @@ def _ranks_backwards(found: HonestScores) -> bool:
         return False
     if found.source == "training" or (found.s == 1).sum() < FEWEST_LABELED:
         return True
+    return found.auc_pu + SURE * _error(found) < 0.5
+
+
+def _shows_a_ranking(found: HonestScores) -> bool:
+    """Whether the AUC is above one half by more than chance, as far as so few labels can show."""
+    n_labeled = int((found.s == 1).sum())
+    if found.source == "training":
+        return n_labeled >= FEWEST_TRAINED
+    return n_labeled >= FEWEST_LABELED and found.auc_pu - SURE * _error(found) > 0.5
+
+
+def _error(found: HonestScores) -> float:
+    """Return the standard error of the AUC (DeLong et al. 1988)."""
     parts = [placements(found)[found.s == kind] for kind in (1, 0)]
-    error = math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
-    return found.auc_pu + SURE * error < 0.5
+    return math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
 
 
 def _far_below(found: HonestScores, reference: HonestScores, alpha: float) -> bool:
