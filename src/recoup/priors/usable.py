@@ -26,12 +26,11 @@ def usable_estimate(
 
     :func:`recoup.priors.estimate` allows for every way in which labels may have come about. Where
     features do not tell which, its alpha is the middle of what came out in other data, with biased
-    labels mostly; often it is the largest that scores of random labels allow, which is far too
-    many if labels are random. Here it is then halfway between that and alpha for random labels:
-    either way no more than half of the difference is lost. Where features speak against random
-    labels, or somebody says that they are biased, alpha is that for biased ones, unless it is more
-    than metrics can be recovered with; then it is that for random ones. The interval goes on
-    allowing for both.
+    labels mostly: far too large where labels are random and positives are few. Here it is then
+    halfway between that and alpha for random labels: whichever is right, half of the difference
+    is lost. Where features speak against random labels, or somebody says that they are biased,
+    alpha is that for biased ones, unless it is more than metrics can be recovered with; then it is
+    that for random ones. The interval goes on allowing for both.
 
     Parameters
     ----------
