@@ -279,12 +279,12 @@ def _estimated(
     from recoup.learners.given_alpha import estimated_alpha
     from recoup.learners.given_rows import warn_of_plain_alpha
 
-    used = s >= 0
     if weights is not None:
-        used &= weights > 0
+        used = weights > 0
+        X, s = X[used], s[used]
         if len(set(weights[used].tolist())) > 1:
             warn_of_plain_alpha(weights, "fit")
-    return estimated_alpha(method, X[used], s[used], seed, "fit", labels_are)
+    return estimated_alpha(method, X, s, seed, "fit", labels_are)
 
 
 def _weights(source: Any, column: str, scores: Path | None) -> Any:
