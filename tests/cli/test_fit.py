@@ -317,3 +317,51 @@ def test_what_is_no_flag_is_refused_before_rows_are_read(tmp_path):
     command = ("fit", "none.csv", "--label", "flag", "--out", tmp_path / "m", "--alpha", "0.2")
     result = run(*command, "--learner", "nnpu", "--set", "standardize=maybe", code=2)
     assert "needs standardize to be True or False. Got 'maybe'" in result.stderr
+
+
+def test_alpha_is_that_of_recoup_run_and_depends_on_how_labels_came_about(folder):
+    from recoup.cli._run_table import RunTable
+    from recoup.priors.usable import usable_estimate
+
+    path = folder / "train.csv"
+    rows = RunTable.read(str(path), "flag", None, None, None, None, [], [])
+    command = ("fit", path, "--label", "flag", "--learner", "weighted", "--out", folder / "alpha")
+    found = {}
+    for word in ("unknown", "random"):
+        said = () if word == "unknown" else ("--labels-are", word)
+        found[word] = json.loads(run(*command, *said, "--no-quality", "--json").stdout)
+        expected = usable_estimate(rows.s, rows.X, labels_are=word)
+        assert found[word]["alpha"] == round(expected.alpha, 4)
+        assert found[word]["interval of alpha"] == [round(end, 4) for end in expected.interval]
+        assert found[word]["labels"] == expected.labels.text
+    assert "stands halfway between" in found["unknown"]["labels"]
+    assert found["unknown"]["alpha"] != found["random"]["alpha"]
+    assert "--labels-are" not in run(*command, "--alpha", "0.3", "--no-quality").output
+    assert "'random', 'biased' or 'unknown'" in run(*command, "--labels-are", "so", code=2).output
+
+
+def test_what_was_done_about_labels_is_said(folder):
+    command = ("fit", folder / "train.csv", "--label", "flag", "--learner", "weighted")
+    said = " ".join(run(*command, "--out", folder / "alpha", "--no-quality").stdout.split())
+    assert re.search(r"interval of alpha 0\.\d+, 0\.\d+", said)
+    assert re.search(r"Labels: .*stands halfway between", said)
+
+
+def test_an_alpha_is_estimated_from_the_rows_that_count(tmp_path):
+    frame, _ = rows(900, 3)
+    frame["counts"] = np.where(np.arange(900) < 700, 1.0, 0.0)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    frame[:700].drop(columns="counts").to_csv(tmp_path / "some.csv", index=False)
+    columns = ("--features", "amount", "--features", "country", "--learner", "weighted")
+    options = ("--out", tmp_path / "model", "--no-quality", "--json")
+    alphas = []
+    for name, weight in (("all", ("--weight", "counts")), ("some", ())):
+        found = run("fit", tmp_path / f"{name}.csv", "--label", "flag", *columns, *weight, *options)
+        alphas.append(json.loads(found.stdout)["alpha"])
+    assert alphas[0] == pytest.approx(alphas[1], abs=0.02)
+    few = ("--label", "flag", *columns, "--weight", "counts", *options)
+    frame["counts"] = np.where((frame["flag"] == 1) & (np.arange(900) > 50), 0.0, 1.0)
+    frame.to_csv(tmp_path / "few.csv", index=False)
+    output = run("fit", tmp_path / "few.csv", *few, code=2).output
+    assert "fit cannot estimate alpha" in output
+    assert "pass alpha as a number" in " ".join(output.split())

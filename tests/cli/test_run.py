@@ -285,34 +285,11 @@ def test_what_is_said_of_the_labels_decides_how_alpha_is_estimated(monkeypatch, 
     class Asked(Exception):
         pass
 
-    def estimate(s, *, labels_are, **options):
+    def estimate(s, X, *, labels_are, **options):
         raise Asked(labels_are)
 
-    monkeypatch.setattr("recoup.priors.estimate", estimate)
+    monkeypatch.setattr("recoup.priors.usable.usable_estimate", estimate)
     table = SimpleNamespace(X=np.zeros((2, 1)), s=np.array([0, 1]))
     for word in ("random", "biased", "unknown"):
         with pytest.raises(Asked, match=word):
             found_in(table, {"labels_are": word}, tmp_path, 0)
-
-
-def test_an_alpha_for_biased_labels_is_taken_where_it_can_be_meant():
-    from recoup.cli._run_results import _usable_prior
-
-    rng = np.random.default_rng(0)
-    s = (rng.random(600) < 0.2).astype(int)
-    X = rng.normal(2.0 * s)[:, None] + rng.normal(size=(600, 3))
-    text = "Positives come in 2 kinds. Alpha allows for the kinds that were found."
-    table = SimpleNamespace(X=X, s=s)
-    for alpha in (0.001, 0.97):
-        prior = SimpleNamespace(
-            labels=SimpleNamespace(code="kinds", text=text), alpha=alpha, upper_limit=1.0
-        )
-        found, said = _usable_prior(prior, table, 0)
-        if alpha < 0.5:
-            assert (found, said) == (prior, text)
-        else:
-            assert found.alpha < 0.9
-            assert said.startswith("Positives come in 2 kinds.")
-            assert "more than the" in said
-    nothing = SimpleNamespace(labels=SimpleNamespace(code="cannot-tell", text="So."), alpha=0.2)
-    assert _usable_prior(nothing, table, 0) == (nothing, "So.")

@@ -121,6 +121,8 @@ def _estimated(cell: tuple[Any, ...]) -> float:
         "rows": content.hexdigest(),
         "format": FORMAT,
         "version": installed_version(),
+        # A word for how: within one version that has changed.
+        "estimate": "usable",
     }
     kept = cache_folder() / "alphas" / f"{hashed(named)}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):

@@ -93,15 +93,15 @@ def quality_sentence(facts: dict[str, Any]) -> str:
 
 def _alpha(model: Any, X: Any, s: Any, judged: Any, seed: int) -> Any:
     """Return what is known of alpha, its uncertainty included; from all rows if few are judged."""
-    from recoup.priors import estimate
     from recoup.priors.base import MIN_LABELED, MIN_UNLABELED
+    from recoup.priors.usable import usable_estimate
 
     for known in (getattr(model, "prior_", None), getattr(model, "alpha_", None)):
         if known is not None:
             return known
     if (judged == 1).sum() >= MIN_LABELED and (judged == 0).sum() >= MIN_UNLABELED:
         return "estimate"
-    return estimate(s, X=X, random_state=seed)
+    return usable_estimate(s, X, random_state=seed)
 
 
 def _scores(model: Any, X: Any) -> Any:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from recoup.audit import AuditPlan
     from recoup.calibration import Suspects
     from recoup.evaluation import Evaluation
-    from recoup.priors import PriorEstimate
 
 FEWEST_SUSPECTS, MOST_SUSPECTS = 100, 100_000
 # Of labeled rows, where alpha is given.
@@ -128,7 +127,7 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     from recoup.cli._output import progress
     from recoup.evaluation import evaluate
     from recoup.learners import AutoPU
-    from recoup.priors import estimate
+    from recoup.priors.usable import usable_estimate
 
     quiet = bool(settings.get("quiet"))
     given = settings.get("alpha")
@@ -136,8 +135,8 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
     if given is None:
         with progress("1 of 3: estimating how many positives hide", quiet):
             said = settings["labels_are"]
-            prior = estimate(table.s, X=table.X, labels_are=said, random_state=seed)
-            alpha, doubt = _usable_prior(prior, table, seed)
+            alpha = usable_estimate(table.s, table.X, labels_are=said, random_state=seed)
+            doubt = "" if alpha.labels is None else alpha.labels.text
     with progress("2 of 3: training on four fifths, scoring the rest", quiet):
         jobs = 2 if len(table.s) > MANY_ROWS and (os.cpu_count() or 1) > 1 else None
         learner = AutoPU(alpha=alpha, checkpoint=folds, n_jobs=jobs, random_state=seed)
@@ -161,29 +160,6 @@ def found_in(table: RunTable, settings: Mapping[str, Any], folds: Path, seed: in
         )
     return RunResult(
         table, learner, scores, chances, float(evaluation.threshold), evaluation, doubt
-    )
-
-
-def _usable_prior(prior: PriorEstimate, table: RunTable, seed: int) -> tuple[PriorEstimate, str]:
-    """Return alpha as it is for random labels where that for biased ones cannot be meant.
-
-    That is so if alpha is more than any scores of random labels allow: no metric can then be
-    recovered with it. Last comes what the features say of the labels.
-    """
-    labels = prior.labels
-    said = "" if labels is None else labels.text
-    if labels is None or labels.code not in ("kinds", "tilt"):
-        return prior, said
-    from recoup.priors import estimate
-
-    plain = estimate(table.s, X=table.X, labels_are="random", random_state=seed)
-    most = plain.upper_limit if plain.identified is None else plain.identified[1]
-    if prior.alpha <= most:
-        return prior, said
-    return plain, (
-        f"{said.split(' Alpha allows')[0]} Alpha would then be {prior.alpha:.2f}, more than the "
-        f"{most:.2f} from which metrics can be recovered; the numbers here take labels as random. "
-        f"Check rows by hand before you rely on them."
     )
 
 

@@ -15,6 +15,7 @@ from recoup.cli._options import (
     Features,
     FileArgument,
     Label,
+    LabelsAre,
     Negative,
     Positive,
     SchemeOption,
@@ -38,6 +39,7 @@ from recoup.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from recoup._core.constraints import Constraint
     from recoup.data import ColumnEncoder
+    from recoup.priors import PriorEstimate
 
 COLUMNS = "columns.json"
 
@@ -60,6 +62,7 @@ def fit(
             help="Share of positives among the unlabeled rows, for learners that use it.",
         ),
     ] = "estimate",
+    labels_are: LabelsAre = "unknown",
     scheme: SchemeOption = "single-sample",
     setting: Annotated[
         list[str] | None,
@@ -88,7 +91,9 @@ def fit(
     """Train a learner on labeled and unlabeled rows, and keep it in a folder."""
     from recoup._core.files import check_folder, check_own_folder
     from recoup.learners.saving import FACTS, FILES
+    from recoup.selection.how_labeled import check_labels_are
 
+    check_labels_are(labels_are, "fit")
     check_output(scores, TABLES, "--scores", file, "the rows")
     check_folder(out, "fit cannot write to")
     check_own_folder(out, (COLUMNS, *FILES), FACTS)
@@ -114,6 +119,10 @@ def fit(
     encoder = learned_columns(source, label, features or [], "fit", "Pass rows with features.", s)
     X = encoder.transform(source)
     notes = notes_on_columns(encoder, "These columns were not looked at")
+    if isinstance(getattr(model, "alpha", None), str):
+        with progress(f"Estimating how many positives hide in {Path(file).name}", as_json):
+            prior = _estimated(model.alpha, X, s, weights, labels_are, seed)
+        model.set_params(alpha=prior)
     with progress(f"Training {learner} on {Path(file).name}", as_json):
         model.fit(X, s, **({} if weights is None else {"sample_weight": weights}))
         save(model, out)
@@ -129,17 +138,23 @@ def fit(
         with progress(f"Measuring {learner} on held-out rows", as_json):
             measured = held_out_quality(model, X, s, scheme, seed, out_of_fold)
     facts = _facts(model, learner, s, used_columns(encoder))
+    labels = getattr(model.prior_, "labels", None)
+    if labels is not None:
+        facts["labels"] = labels.text
     if as_json:
         print_json(facts | {"quality": measured, "out": str(out), "notes": notes})
         return
     console = stdout()
     table = make_table(("Fact", "Value"), ("Value",), f"{learner} trained on {Path(file).name}")
+    said = facts.pop("labels", "")
     for name, value in facts.items():
-        shown = brief(", ".join(value), 60) if isinstance(value, list) else value
+        shown = brief(", ".join(map(str, value)), 60) if isinstance(value, list) else value
         table.add_row(name, plain(f"{shown:,}" if isinstance(shown, int) else f"{shown}"))
     console.print(table)
     if measured:
         console.print(plain(quality_sentence(measured)))
+    if said:
+        console.print(plain("Labels:", "bold"), plain(said))
     print_notes(console, notes)
     print_written(console, written)
 
@@ -249,9 +264,27 @@ def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     facts["columns"] = names
     if model.alpha_ is not None:
         facts["alpha"] = round(float(model.alpha_), 4)
+    prior = model.prior_
+    if prior is not None and prior.interval is not None:
+        facts["interval of alpha"] = [round(float(end), 4) for end in prior.interval]
     if hasattr(model, "best_epoch_"):
         facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
     return facts
+
+
+def _estimated(
+    method: str, X: Any, s: Any, weights: Any, labels_are: str, seed: int
+) -> PriorEstimate:
+    """Estimate alpha as ``recoup run`` does, from the rows that count."""
+    from recoup.learners.given_alpha import estimated_alpha
+    from recoup.learners.given_rows import warn_of_plain_alpha
+
+    if weights is not None:
+        used = weights > 0
+        X, s = X[used], s[used]
+        if len(set(weights[used].tolist())) > 1:
+            warn_of_plain_alpha(weights, "fit")
+    return estimated_alpha(method, X, s, seed, "fit", labels_are)
 
 
 def _weights(source: Any, column: str, scores: Path | None) -> Any:

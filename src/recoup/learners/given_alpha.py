@@ -59,21 +59,28 @@ def known_alpha(
     found = alpha
     check_learned_alpha(alpha, caller)
     if isinstance(alpha, str):
-        from recoup.priors import estimate
-
-        method = estimation_method(alpha, 1.0, caller)
-        try:
-            found = estimate(s, X=X, method=str(method), random_state=seed, beta=1.0)
-        except InvalidInputError as error:
-            raise InvalidInputError(
-                f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
-            ) from error
+        found = estimated_alpha(alpha, X, s, seed, caller)
     if isinstance(found, PriorEstimate):
         check_learned_alpha(found, caller)
         return found.alpha, found
     if alpha is None:
         raise _unusable_alpha(alpha, caller)
     return Prior.of(alpha, 1.0, caller).alpha, None
+
+
+def estimated_alpha(
+    word: str, X: Any, s: NDArray[np.int_], seed: int, caller: str, labels_are: str = "unknown"
+) -> PriorEstimate:
+    """Estimate alpha from features: ``word`` is the key of an estimator, or ``"estimate"``."""
+    from recoup.priors.usable import usable_estimate
+
+    method = str(estimation_method(word, 1.0, caller))
+    try:
+        return usable_estimate(s, X, method=method, labels_are=labels_are, random_state=seed)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{caller} cannot estimate alpha: {error} Or pass alpha as a number."
+        ) from error
 
 
 def estimated_prior(
