@@ -276,7 +276,7 @@ def _estimated(
     method: str, X: Any, s: Any, weights: Any, labels_are: str, seed: int
 ) -> PriorEstimate:
     """Estimate alpha as ``recoup run`` does, from the rows that count."""
-    from recoup.learners.given_alpha import estimated_alpha
+    from recoup.learners.given_alpha import alpha_from_features
     from recoup.learners.given_rows import warn_of_plain_alpha
 
     if weights is not None:
@@ -284,7 +284,7 @@ def _estimated(
         X, s = X[used], s[used]
         if len(set(weights[used].tolist())) > 1:
             warn_of_plain_alpha(weights, "fit")
-    return estimated_alpha(method, X, s, seed, "fit", labels_are)
+    return alpha_from_features(method, X, s, seed, "fit", labels_are)
 
 
 def _weights(source: Any, column: str, scores: Path | None) -> Any:

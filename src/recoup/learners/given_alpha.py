@@ -59,7 +59,7 @@ def known_alpha(
     found = alpha
     check_learned_alpha(alpha, caller)
     if isinstance(alpha, str):
-        found = estimated_alpha(alpha, X, s, seed, caller)
+        found = alpha_from_features(alpha, X, s, seed, caller)
     if isinstance(found, PriorEstimate):
         check_learned_alpha(found, caller)
         return found.alpha, found
@@ -68,7 +68,7 @@ def known_alpha(
     return Prior.of(alpha, 1.0, caller).alpha, None
 
 
-def estimated_alpha(
+def alpha_from_features(
     word: str, X: Any, s: NDArray[np.int_], seed: int, caller: str, labels_are: str = "unknown"
 ) -> PriorEstimate:
     """Estimate alpha from features: ``word`` is the key of an estimator, or ``"estimate"``."""
