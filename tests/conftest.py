@@ -4,15 +4,20 @@ import gc
 import os
 import shutil
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 # A busy machine is no reason for a property to fail.
 current = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("patient", parent=current, deadline=None)
 settings.load_profile("patient")
+
+# Made once: making all commands takes longer than most of them.
+typer.testing._get_command = cache(typer.main.get_command)
 
 # Taken once: tests change the variable.
 DATA = os.environ.get("RECOUP_DATA")
