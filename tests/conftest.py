@@ -1,17 +1,23 @@
 """Settings of all tests, and what those share that read real datasets."""
 
+import gc
 import os
 import shutil
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 # A busy machine is no reason for a property to fail.
 current = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("patient", parent=current, deadline=None)
 settings.load_profile("patient")
+
+# Made once: making all commands takes longer than most of them.
+typer.testing._get_command = cache(typer.main.get_command)
 
 # Taken once: tests change the variable.
 DATA = os.environ.get("RECOUP_DATA")
@@ -20,6 +26,18 @@ CHROMIUM_FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """What is collected stays to the end: each search for garbage in it takes half a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +88,8 @@ def spark():
     session = (
         # Few rows: what it compiles for each query takes longer than the query.
         SparkSession.builder.master("local[1]")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.ui.enabled", "false")

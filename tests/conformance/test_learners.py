@@ -4,17 +4,20 @@ import json
 import subprocess
 import sys
 import warnings
+from functools import lru_cache
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from recoup import learners
+from recoup import learners, testing
 from recoup._core.registry import registered
 from recoup.cli import app
 from recoup.exceptions import InvalidInputError
 from recoup.learners import PUAUL, LearnerTags, PULearner
+from recoup.learners.given_alpha import known_alpha
 from recoup.learners.reported import reported_accuracies
 from recoup.testing import check_learner, learner_checks
 
@@ -25,6 +28,7 @@ def small_network(shape):
     return nn.Sequential(nn.Linear(shape[0], 8), nn.ReLU(), nn.Linear(8, 1))
 
 
+ESTIMATES = {}
 CHECKS = {check.__name__: check for check in learner_checks()}
 # Enough for the easy rows of the checks.
 NETWORK = {
@@ -70,9 +74,47 @@ FAST = {
 }
 
 
+fit_anew = testing._fitted_learner
+
+
+@lru_cache(maxsize=1)
+def fitted(key):
+    """A learner as most checks look at it."""
+    return fit_anew(learners.make(key, **FAST.get(key, {})))
+
+
+@pytest.fixture
+def shared_fits(monkeypatch):
+    """Checks share a fit of each learner, and all learners an estimate of alpha from the same rows.
+
+    A check that needs several fits makes the others anew.
+    """
+
+    def alpha(given, X, s, seed, caller):
+        if not isinstance(given, str):
+            return known_alpha(given, X, s, seed, caller)
+        rows = given, np.asarray(X).tobytes(), np.asarray(s).tobytes(), seed
+        if rows not in ESTIMATES:
+            ESTIMATES[rows] = known_alpha(given, X, s, seed, caller)
+        return ESTIMATES[rows]
+
+    monkeypatch.setattr("recoup.learners.base.known_alpha", alpha)
+
+    def of(key):
+        fits = count()
+
+        def first_shared(learner):
+            return fitted(key) if next(fits) == 0 else fit_anew(learner)
+
+        monkeypatch.setattr(testing, "_fitted_learner", first_shared)
+
+    return of
+
+
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("key", registered("learners"))
-def test_registered_learners(key, check):
+def test_registered_learners(key, check, shared_fits):
+    shared_fits(key)
     CHECKS[check](learners.make(key, **FAST.get(key, {})))
 
 

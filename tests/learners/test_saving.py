@@ -28,6 +28,7 @@ from recoup.learners import PUET, ElkanNoto, Naive
 # As little as a fit can do.
 NETWORK = {"epochs": 1, "batch_size": 64}
 QUICK = {
+    "auto-pu": {"n_folds": 2},
     "bagging-pu": {"n_estimators": 3},
     "cgenpu": {"hidden_units": 8, "least_steps": 1},
     "dist-pu": {"warm_up_epochs": 1},

@@ -1,6 +1,7 @@
 """What a page says of rows checked by hand, before an audit and after one."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import axe_core_python
@@ -76,6 +77,12 @@ def settled(page):
     return page
 
 
+@pytest.fixture(scope="module")
+def shown(open_page_once, pages):
+    """The page of a name, opened once for all tests that only read it."""
+    return cache(lambda name: settled(open_page_once(pages[name])))
+
+
 def texts_of(page):
     return page.evaluate(
         "Object.fromEntries([...document.querySelectorAll('[data-key]')]"
@@ -91,11 +98,11 @@ def cells_of(page, table):
     ]
 
 
-def test_the_offer_is_what_a_plan_expects(made, open_page, pages):
+def test_the_offer_is_what_a_plan_expects(made, shown):
     evaluation = made["before"]
     offer = offer_of(evaluation)
     assert [one["checks"] for one in offer["choices"]] == [50, 120, 200, 400]
-    rows = cells_of(settled(open_page(pages["before"])), "#choices")
+    rows = cells_of(shown("before"), "#choices")
     ends = [
         (one.possible_lower, one.possible_upper) for one in map(evaluation.__getitem__, FIGURES)
     ]
@@ -165,9 +172,9 @@ def test_the_python_call_makes_the_plan(example, made, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["random", "biased"])
-def test_every_metric_stands_in_the_table_and_in_the_picture(made, open_page, pages, name):
+def test_every_metric_stands_in_the_table_and_in_the_picture(made, shown, name):
     audit, evaluation = made[name].audit, made[name]
-    page = settled(open_page(pages[name]))
+    page = shown(name)
     rows = cells_of(page, "#audited")
     expected = [audit.alpha, *audit.metrics.values()]
     assert len(rows) == len(expected) > 15
@@ -188,10 +195,10 @@ def test_every_metric_stands_in_the_table_and_in_the_picture(made, open_page, pa
         assert {"audited", "95% band, audited", "threshold of the audit"} <= set(legend)
 
 
-def test_tiles_and_headline_show_what_was_checked(made, open_page, pages):
+def test_tiles_and_headline_show_what_was_checked(made, shown):
     for name in ("random", "biased"):
         audit = made[name].audit
-        page = settled(open_page(pages[name]))
+        page = shown(name)
         for key in ("recall", "precision"):
             tile = page.locator(f"[data-tile={key}]").inner_text()
             assert tile.startswith(show_share(audit[key].combined))
@@ -237,25 +244,25 @@ def test_sliders_move_the_labels_and_not_the_audit(made, open_page, pages):
     assert texts_of(page) == texts
 
 
-def test_the_verdict_on_the_labels_decides_the_light(made, open_page, pages):
+def test_the_verdict_on_the_labels_decides_the_light(made, shown):
     levels = {"random": "green", "biased": "red", "top": "amber"}
     for name, level in levels.items():
         light = light_of(made[name])
         reasons = [one for one in light["reasons"] if one["code"] == "selection"]
         assert [one["level"] for one in reasons] == [level]
         assert light["level"] == level
-        page = settled(open_page(pages[name]))
+        page = shown(name)
         assert page.locator(f"#labels-verdict.{level}").count() == 1
         assert made[name].audit.labels.text in page.inner_text("#labels-verdict")
         assert page.inner_text("#light h3").startswith("Reliability of the labels alone")
-    page = settled(open_page(pages["biased"]))
+    page = shown("biased")
     odds = re.search(r"has ([0-9.]+) times the odds", page.inner_text("#labels-odds"))
     assert float(odds[1]) == pytest.approx(made["biased"].audit.labels.odds, rel=0.05)
 
 
-def test_rows_from_the_top_are_shown_as_bounds(made, open_page, pages):
+def test_rows_from_the_top_are_shown_as_bounds(made, shown):
     audit = made["top"].audit
-    page = settled(open_page(pages["top"]))
+    page = shown("top")
     ends = show_share_range(audit["precision"].lower, audit["precision"].upper)
     tile = page.inner_text("[data-tile=precision]")
     assert tile.startswith(ends)
@@ -266,11 +273,11 @@ def test_rows_from_the_top_are_shown_as_bounds(made, open_page, pages):
 
 
 @pytest.mark.parametrize("name", ["before", "random", "biased", "top"])
-def test_scripts_change_no_word_of_the_static_page(open_page, pages, name):
+def test_scripts_change_no_word_of_the_static_page(open_page, pages, shown, name):
     parts = "section[aria-labelledby=checked] p, section[aria-labelledby=checked] td, .tile p"
     read = f"[...document.querySelectorAll({parts!r})].map((it) => it.textContent.trim())"
     before = open_page(pages[name], java_script_enabled=False).locator(parts).all_text_contents()
-    after = settled(open_page(pages[name])).evaluate(read)
+    after = shown(name).evaluate(read)
     assert after == [text.strip() for text in before]
     assert not any(re.search("NaN|undefined|null|None", text) for text in after)
 

@@ -69,6 +69,12 @@ def settled(page):
     return page
 
 
+@pytest.fixture(scope="module")
+def untouched(open_page_once, report):
+    """The page as it is at first, opened once for all tests that only read it."""
+    return settled(open_page_once(report))
+
+
 def texts_of(page):
     return page.evaluate(
         "Object.fromEntries([...document.querySelectorAll('[data-key]')]"
@@ -98,10 +104,9 @@ def assert_shows(page, result):
     assert shown == headline(result.metrics, queue)
 
 
-def test_at_first_every_number_is_pythons(open_page, evaluation, report):
-    page = settled(open_page(report))
-    assert_shows(page, evaluation)
-    texts = texts_of(page)
+def test_at_first_every_number_is_pythons(untouched, evaluation):
+    assert_shows(untouched, evaluation)
+    texts = texts_of(untouched)
     for key, item in evaluation.metrics.items():
         bounds = show_range(item.bound_lower, item.bound_upper)
         assert texts[f"metric.{key}.possible"] == bounds
@@ -126,9 +131,8 @@ def test_page_without_scripts_says_what_is_missing(open_page, report):
     assert page.locator("th button").count() == 0
 
 
-def test_every_picture_has_a_name_and_facts(open_page, report):
-    page = settled(open_page(report))
-    figures = page.locator("figure:visible")
+def test_every_picture_has_a_name_and_facts(untouched):
+    figures = untouched.locator("figure:visible")
     assert figures.count() == 8
     for figure in figures.all():
         svg = figure.locator(".drawing > svg")
