@@ -365,3 +365,28 @@ def test_an_alpha_is_estimated_from_the_rows_that_count(tmp_path):
     output = run("fit", tmp_path / "few.csv", *few, code=2).output
     assert "fit cannot estimate alpha" in output
     assert "pass alpha as a number" in " ".join(output.split())
+
+
+def test_what_the_guard_found_is_printed(folder, tmp_path):
+    few = pd.read_csv(folder / "train.csv")
+    few.loc[few.index[few["flag"] == 1][9:], "flag"] = 0
+    few.to_csv(tmp_path / "few.csv", index=False)
+    asked = ("--label", "flag", "--alpha", "0.4", *NETWORK)
+    told = run("fit", tmp_path / "few.csv", *asked, "--out", tmp_path / "few")
+    assert "Note: fit cannot tell whether it worked: labels are too few" in _in_a_line(told.output)
+    known = json.loads(
+        run("fit", tmp_path / "few.csv", *asked, "--out", tmp_path / "json", "--json").stdout
+    )
+    assert known["health"] == "cannot-tell"
+    assert known["notes"][0].startswith("fit cannot tell")
+    # Calls nobody positive: that is a failure.
+    never = ("--set", "threshold=1e6", "--set", "guard=warn")
+    told = run("fit", folder / "train.csv", *asked, *never, "--out", tmp_path / "never")
+    assert "Note: fit has failed: far too few rows are called positive" in _in_a_line(told.output)
+    sound = run("fit", folder / "train.csv", *asked, "--out", tmp_path / "sound", "--json")
+    assert json.loads(sound.stdout)["health"] == "ok"
+    assert "fit has failed" not in sound.output
+
+
+def _in_a_line(text):
+    return " ".join(text.split())

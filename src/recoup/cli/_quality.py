@@ -70,6 +70,27 @@ def held_out_quality(
     return facts
 
 
+def notes_on_fit(model: Any, caller: str) -> list[str]:
+    """Say what the guard found wrong with a fit, and what else is worth knowing of it.
+
+    Parameters
+    ----------
+    model : PULearner
+        The trained learner.
+    caller : str
+        What the reader ran.
+
+    Returns
+    -------
+    list of str
+    """
+    health = model.health_
+    if health is None:
+        return []
+    wrong = [] if health.code == "ok" else [health.warning(caller)]
+    return [*wrong, *health.remarks]
+
+
 def quality_sentence(facts: dict[str, Any]) -> str:
     """Say how good a learner is.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from recoup._core.checks import FloatArray
 from recoup.cli._output import command_line
+from recoup.cli._quality import notes_on_fit
 from recoup.cli._run_table import RunTable
 from recoup.cli.run import MODEL, REPORT, SCORES, SUSPECTS, TO_CHECK
 from recoup.exceptions import InvalidInputError
@@ -327,7 +328,11 @@ def summary_of(found: RunResult, file: str, label: str, out: Path, checks: int) 
             "threshold": found.threshold,
             "called_positive": found.n_called,
             "light": light,
-            "notes": [*table.notes, *(str(note) for note in evaluation.notes)],
+            "notes": [
+                *notes_on_fit(found.learner, "run"),
+                *table.notes,
+                *(str(note) for note in evaluation.notes),
+            ],
             "out": str(out),
         }
     )

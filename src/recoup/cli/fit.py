@@ -105,7 +105,7 @@ def fit(
         read_labels,
         used_columns,
     )
-    from recoup.cli._quality import held_out_quality, quality_sentence
+    from recoup.cli._quality import held_out_quality, notes_on_fit, quality_sentence
     from recoup.data.readers import read_table
     from recoup.learners import save
 
@@ -137,6 +137,7 @@ def fit(
     if quality:
         with progress(f"Measuring {learner} on held-out rows", as_json):
             measured = held_out_quality(model, X, s, scheme, seed, out_of_fold)
+    notes = [*notes_on_fit(model, "fit"), *notes]
     facts = _facts(model, learner, s, used_columns(encoder))
     labels = getattr(model.prior_, "labels", None)
     if labels is not None:
@@ -267,6 +268,8 @@ def _facts(model: Any, key: str, s: Any, names: list[str]) -> dict[str, Any]:
     prior = model.prior_
     if prior is not None and prior.interval is not None:
         facts["interval of alpha"] = [round(float(end), 4) for end in prior.interval]
+    if model.health_ is not None:
+        facts["health"] = model.health_.code
     if hasattr(model, "best_epoch_"):
         facts |= {"epochs": len(model.history_), "kept epoch": int(model.best_epoch_)}
     return facts
