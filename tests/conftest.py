@@ -40,6 +40,11 @@ def pytest_collection(session):
         gc.enable()
 
 
+def pytest_unconfigure(config):
+    """Let go of it at the end: some packages print what is left then."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def one_fit(monkeypatch):
     """Networks that fail are not fitted again: most tests look at a short fit as it is."""
