@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -10,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recoup.learners.cut import HonestScores, Source, few_or_more_folds
-from recoup.priors._solvers.transform import CLASSIFIERS, SURE, clearly_better, placements
+from recoup.priors._solvers.transform import (
+    CLASSIFIERS,
+    SURE,
+    auc_error,
+    clearly_better,
+    placements,
+)
 
 HealthCode: TypeAlias = Literal[
     "ok",
@@ -222,9 +227,7 @@ def _shows_a_ranking(found: HonestScores) -> bool:
 
 
 def _error(found: HonestScores) -> float:
-    """Return the standard error of the AUC (DeLong et al. 1988)."""
-    parts = [placements(found)[found.s == kind] for kind in (1, 0)]
-    return math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
+    return auc_error(found.s, placements(found))
 
 
 def _far_below(found: HonestScores, reference: HonestScores, alpha: float) -> bool:

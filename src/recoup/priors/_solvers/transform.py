@@ -163,13 +163,13 @@ def clearly_better(rich: LabelsAndScores, simple: LabelsAndScores) -> bool:
     gain = rich.auc_pu - simple.auc_pu
     if gain <= 0:
         return False
-    variance = 0.0
-    pairs = [placements(found) for found in (rich, simple)]
-    for kind in (1, 0):
-        rows = rich.s == kind
-        difference = pairs[0][rows] - pairs[1][rows]
-        variance += float(difference.var(ddof=1)) / int(rows.sum())
-    return gain > SURE * math.sqrt(variance)
+    return gain > SURE * auc_error(rich.s, placements(rich) - placements(simple))
+
+
+def auc_error(s: NDArray[np.int_], placed: FloatArray) -> float:
+    """Return the standard error of an AUC, or of a difference of two, from placements of rows."""
+    parts = [placed[s == kind] for kind in (1, 0)]
+    return math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
 
 
 def placements(found: LabelsAndScores) -> FloatArray:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import recoup
-from recoup._core.files import write_file
 from recoup._core.text import show_count, show_number, show_range, show_share
 from recoup.evaluation import GroupedEvaluation
 from recoup.report.groups.summarize import summarize_groups
 from recoup.report.page.payload import as_island
 from recoup.report.page.render import COMMAND_SHOWN, ROOM, environment, script_hash, shorten
+from recoup.report.written import WrittenPage
 
 SCRIPTS = ("shared/words.js", "shared/charts.js", "groups/groups.js")
 # Groups in the table of the page; the script and the other kinds of file have all of them.
@@ -21,7 +19,7 @@ MOST_LISTED = 1000
 
 
 @dataclass(frozen=True)
-class GroupReport:
+class GroupReport(WrittenPage):
     """An evaluation by groups as a page with a forest plot and a chooser of the group.
 
     The page loads nothing, and needs no network. Without scripts it still has the table.
@@ -108,33 +106,6 @@ class GroupReport:
         if self.command:
             lines += ["", f"Made by `{_cell(self.command)}`."]
         return "\n".join([*lines, "", summary["made_with"], ""])
-
-    def write(self, path: str | Path) -> Path:
-        """Write the page to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to. An existing file is replaced. A name that ends in ``.md`` or ``.json`` gives
-            the same words and numbers as Markdown or JSON.
-
-        Returns
-        -------
-        Path
-        """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".md":
-            return write_file(path, self.to_markdown().encode("utf-8", "replace"))
-        if suffix == ".json":
-            text = json.dumps(self.to_dict(), indent=2, allow_nan=False)
-            return write_file(path, f"{text}\n".encode())
-        return write_file(path, self.to_html().encode("utf-8", "xmlcharrefreplace"))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        page = escape(self.to_html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def _headline(summary: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import recoup
-from recoup._core.files import write_file
 from recoup._core.prior import Prior
 from recoup._core.text import (
     show_count,
@@ -47,6 +45,7 @@ from recoup.report.page.phrases import LEVELS, LIGHTS, LIMITS, PHRASES, RULES
 from recoup.report.page.promised import promise_card
 from recoup.report.page.script import COMPUTING, formulas_script, is_fixed
 from recoup.report.page.summarize import summarize
+from recoup.report.written import WrittenPage
 from recoup.selection.how_labeled import BIASED_ODDS, LabelsAre, check_labels_are
 
 ROOM = Path(__file__).parents[1]
@@ -96,7 +95,7 @@ FIGURES = {
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(WrittenPage):
     """One evaluation, or a comparison of several models, as a single HTML file.
 
     The page carries the counts of rows per score and computes every number again when its reader
@@ -249,33 +248,6 @@ class Report:
         str
         """
         return as_markdown(self.to_dict())
-
-    def write(self, path: str | Path) -> Path:
-        """Write the page to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to. An existing file is replaced. A name that ends in ``.md`` or ``.json`` gives
-            the same words and numbers as Markdown or JSON, without pictures and sliders.
-
-        Returns
-        -------
-        Path
-        """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".md":
-            return write_file(path, self.to_markdown().encode("utf-8", "replace"))
-        if suffix == ".json":
-            text = json.dumps(self.to_dict(), indent=2, allow_nan=False)
-            return write_file(path, f"{text}\n".encode())
-        return write_file(path, self.to_html().encode("utf-8", "xmlcharrefreplace"))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        page = escape(self.to_html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def _saying(result: Evaluation | Comparison, word: LabelsAre) -> Evaluation | Comparison:
